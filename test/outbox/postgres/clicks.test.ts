@@ -1,3 +1,4 @@
+import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
@@ -19,13 +20,12 @@ describeWithPostgres("the clicks of a visitor", (database) => {
 
   test("a click in the host's own transaction makes the visitor's oldest give way", async () => {
     await using stage = await Stage.open(() => create());
-    stage.delivery.capacity = 0;
-    stage.start();
+    stage.hold();
     const clicks = clicksOf("a", MOST);
     await stage.add(...clicks);
     const host = await database.begin();
 
-    const [last] = clicksOf("a", 1) as [ReturnType<typeof sample>];
+    const last = sample("click", { ...stranger(), sessionId: "a" });
     expect(await stage.outbox.add(last, host)).toBe("queued");
     await expect.poll(() => idsDropped(stage)).toEqual([clicks[0]?.id]);
     await host.end("commit");
@@ -38,9 +38,7 @@ describeWithPostgres("the clicks of a visitor", (database) => {
     const clicks = clicksOf("a", 3 * MOST);
     const other = sample("click");
     stage.delivery.capacity = 1;
-    stage.start();
-    await stage.add(clicks[0] as never);
-    const underWay = await stage.delivery.next();
+    const underWay = await stage.handOver(clicks[0] as never);
     stage.delivery.capacity = 0;
     await stage.add(other);
 
@@ -64,10 +62,8 @@ describeWithPostgres("the clicks of a visitor", (database) => {
   test("what waited behind a click that gave way has its turn", async () => {
     await using stage = await Stage.open(() => create());
     const clicks = clicksOf("a", MOST + 1);
-    const [first, second] = clicks as [(typeof clicks)[0], (typeof clicks)[0]];
-    stage.start();
-    await stage.add(first);
-    const underWay = await stage.delivery.next();
+    const [first, second] = clicks as [OutboxEvent, OutboxEvent];
+    const underWay = await stage.handOver(first);
     const registration = sample("registration", { clickId: second.data.clickId as string });
     await stage.add(second, registration, ...clicks.slice(2, MOST));
     await expect
@@ -76,7 +72,7 @@ describeWithPostgres("the clicks of a visitor", (database) => {
 
     await stage.add(clicks[MOST] as never);
 
-    expect(await stage.delivery.deliverNext()).toBe(registration.id);
+    await stage.delivers(registration);
     expect(idsDropped(stage)).toEqual([second.id]);
     underWay.settle({ type: "delivered" });
     expect((await stage.delivery.next()).id).toBe(clicks[2]?.id);
@@ -84,8 +80,7 @@ describeWithPostgres("the clicks of a visitor", (database) => {
 
   test("a visitor without a session is a click id; what has neither is bound by nothing", async () => {
     await using stage = await Stage.open(() => create());
-    stage.delivery.capacity = 0;
-    stage.start();
+    stage.hold();
     const clicks = Array.from({ length: MOST + 1 }, () => sample("click", { clickId: "a" }));
     const ofSession = sample("click", { clickId: "a", sessionId: "b" });
     const unknown = Array.from({ length: MOST + 1 }, () => sample("click", {}));
@@ -98,8 +93,7 @@ describeWithPostgres("the clicks of a visitor", (database) => {
 
   test("payments count as no clicks, and never give way", async () => {
     await using stage = await Stage.open(() => create());
-    stage.delivery.capacity = 0;
-    stage.start();
+    stage.hold();
     const payments = Array.from({ length: MOST + 1 }, () => sample("payment", { sessionId: "a" }));
     await stage.add(...payments, ...clicksOf("a", MOST));
     expect(stage.delivery.dropped).toEqual([]);

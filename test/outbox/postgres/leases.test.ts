@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { UNTRIED } from "../../../src/outbox/claim.js";
 import { type Clock, systemClock } from "../../../src/shared/clock.js";
-import { retryIn } from "../../../src/testing/contract/recorder.js";
+import type { Handed } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
@@ -28,9 +28,7 @@ describeWithPostgres("leases", (database) => {
     async (which) => {
       const clock = clockAt();
       await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
-      stage.start();
-      await stage.add(sample("payment"));
-      const { live } = await stage.delivery.next();
+      const { live } = await stage.handOver(sample("payment"));
 
       clock[which] = 0.9 * LEASE_MS - 1;
       expect(live.isHeld?.()).toBe(true);
@@ -39,25 +37,11 @@ describeWithPostgres("leases", (database) => {
     },
   );
 
-  test("a lease that is renewed counts from the request that renewed it", async () => {
-    const clock = clockAt();
-    await using stage = await Stage.open(() => create({ leaseMs: 1_000 }, clock));
-    stage.start();
-    await stage.add(sample("payment"));
-    const { live } = await stage.delivery.next();
-
-    clock.wall = 900;
-    expect(live.isHeld?.()).toBe(false);
-
-    await expect.poll(() => live.isHeld?.()).toBe(true);
-  });
-
   test("a process finds out what another one has taken over", async () => {
     // By this clock no time passes.
     await using stage = await Stage.open(() => create({ leaseMs: 1_000 }, clockAt()));
-    stage.start();
-    await stage.add(sample("payment"), sample("payment"));
-    const [taken, kept] = [await stage.delivery.next(), await stage.delivery.next()];
+    const taken = await stage.handOver(sample("payment"));
+    const kept = await stage.handOver(sample("payment"));
     expect(taken.live.isHeld?.()).toBe(true);
 
     await sql("update $schema.events set claimed_by = gen_random_uuid() where id = $1", [taken.id]);
@@ -66,6 +50,16 @@ describeWithPostgres("leases", (database) => {
     expect(kept.live.isHeld?.()).toBe(true);
   });
 
+  /** Has another process take over the one event, and hold it. */
+  async function takeOver(other: Stage): Promise<Handed> {
+    other.start();
+    await sql("update $schema.events set claimed_until = now()");
+    const taken = await other.delivery.next();
+    taken.settle({ type: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED", attempts: 1 });
+    await expect.poll(() => other.delivery.told).toHaveLength(1);
+    return taken;
+  }
+
   test.each([UNTRIED, { ...UNTRIED, attempts: 2, failures: 1, triedAt: 7 }])(
     "what a process that stood still never sent is queued again as it was, if another has held it",
     async (history) => {
@@ -73,19 +67,16 @@ describeWithPostgres("leases", (database) => {
       await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
       // One event takes the only slot, so the stage has no claim under way below.
       stage.delivery.capacity = 1;
-      stage.start();
       const event = sample("payment");
-      await stage.add(event);
-      if (history.attempts > 0) (await stage.delivery.next()).settle({ type: "retry", inMs: 0, history });
-      const stopped = await stage.delivery.next();
+      let stopped = await stage.handOver(event);
+      if (history.attempts > 0) {
+        stopped.settle({ type: "retry", inMs: 0, history });
+        stopped = await stage.delivery.next();
+      }
       clock.steady = LEASE_MS;
       await using other = await Stage.open(() => reopen());
-      other.start();
-      await sql("update $schema.events set claimed_until = now()");
-      const { live, settle } = await other.delivery.next();
-      expect(live.interrupted).toBe(true);
-      settle({ type: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED", attempts: 1 });
-      await expect.poll(() => other.delivery.told).toHaveLength(1);
+      const taken = await takeOver(other);
+      expect(taken.live.interrupted).toBe(true);
       stage.delivery.lanes = [];
 
       stopped.settle({ type: "release" });
@@ -106,11 +97,7 @@ describeWithPostgres("leases", (database) => {
     expect(stopped.live.interrupted).toBe(true);
     clock.steady = LEASE_MS;
     await using other = await Stage.open(() => reopen());
-    other.start();
-    await sql("update $schema.events set claimed_until = now()");
-    const taken = await other.delivery.next();
-    taken.settle({ type: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED", attempts: 1 });
-    await expect.poll(() => other.delivery.told).toHaveLength(1);
+    await takeOver(other);
 
     stopped.settle({ type: "release" });
 
@@ -120,15 +107,13 @@ describeWithPostgres("leases", (database) => {
 
   test("a process does not claim again what it still has, however late it is", async () => {
     await using stage = await Stage.open(() => create());
-    stage.start();
-    await stage.add(sample("payment"));
-    const first = await stage.delivery.next();
+    const first = await stage.handOver(sample("payment"));
     await sql("update $schema.events set claimed_until = now() - interval '1 minute'");
 
     const second = sample("payment");
     await stage.add(second);
 
-    expect(await stage.delivery.deliverNext()).toBe(second.id);
+    await stage.delivers(second);
     first.settle({ type: "delivered" });
     await stage.empty();
     expect(stage.delivery.ids).toEqual([first.id, second.id]);
@@ -137,9 +122,7 @@ describeWithPostgres("leases", (database) => {
   test("what a process has without knowing it was not sent, and is sent as new", async () => {
     await using stage = await Stage.open(() => create());
     stage.delivery.capacity = 1;
-    stage.start();
-    await stage.add(sample("payment"));
-    const known = await stage.delivery.next();
+    const known = await stage.handOver(sample("payment"));
     const unknown = sample("payment");
     await stage.add(unknown);
     // As a claim leaves it that ends on the server long after its process has given up waiting for
@@ -159,9 +142,7 @@ describeWithPostgres("leases", (database) => {
   test("what is released has its place again, and is as old as it was", async () => {
     await using stage = await Stage.open(() => create());
     stage.delivery.capacity = 1;
-    stage.start();
-    await stage.add(sample("payment"));
-    const handed = await stage.delivery.next();
+    const handed = await stage.handOver(sample("payment"));
     stage.delivery.lanes = [];
     handed.settle({ type: "release" });
 
@@ -173,29 +154,10 @@ describeWithPostgres("leases", (database) => {
   test("an event of a host whose clock is ahead is sent at once", async () => {
     await using stage = await Stage.open(() => create());
     const event = { ...sample("payment"), createdAt: Date.now() + 3_600_000 };
-    stage.start();
-    await stage.add(event);
 
-    const { live, settle } = await stage.delivery.next();
+    const { live, settle } = await stage.handOver(event);
     expect(live).toMatchObject({ event, queuedAt: event.createdAt });
     settle({ type: "release" });
-    expect(await stage.delivery.deliverNext()).toBe(event.id);
-  });
-
-  test("another process finds the history that was settled", async () => {
-    const history = { attempts: 2, failures: 1, refusals: 1, throttled: true, maybeTaken: true, triedAt: 7 };
-    {
-      await using stage = await Stage.open(() => create());
-      stage.delivery.capacity = 1;
-      stage.start();
-      await stage.add(sample("click"));
-      const handed = await stage.delivery.next();
-      stage.delivery.lanes = [];
-      handed.settle({ ...retryIn(0), history } as ReturnType<typeof retryIn>);
-    }
-    await using stage = await Stage.open(() => reopen());
-    stage.start();
-
-    expect((await stage.delivery.next()).live).toMatchObject({ history, interrupted: false });
+    await stage.delivers(event);
   });
 });

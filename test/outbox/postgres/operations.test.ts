@@ -2,7 +2,7 @@ import { postgresMigrations, postgresOutbox } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../../src/outbox/postgres/database.js";
 import { forgetOld } from "../../../src/outbox/postgres/upkeep.js";
-import { sample } from "../../../src/testing/contract/samples.js";
+import { sample, withData } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { testOperations } from "../sql/operations.js";
@@ -65,12 +65,9 @@ describeWithPostgres("operations", (database) => {
     const pool = database.pool({ database: "old" });
     await using stage = await Stage.open(() => create({ pool }));
     const texts = ["a\u0000b", "\u{1F600} łódź", "\ud800", "'; drop table events; --", "{null}", '\\ "'];
-    stage.start();
     for (const customerName of texts) {
-      const event = sample("registration");
-      const odd = { ...event, data: { ...event.data, customerName } } as typeof event;
-      await stage.add(odd);
-      const { live, settle } = await stage.delivery.next();
+      const odd = withData(sample("registration"), { customerName });
+      const { live, settle } = await stage.handOver(odd);
       expect(live.event).toEqual(odd);
       settle({ type: "dead", ...REJECTED, message: customerName });
       await stage.empty();
@@ -83,9 +80,7 @@ describeWithPostgres("operations", (database) => {
     const listeners = pool.listenerCount("error");
     await (await create({ pool })).close();
     const stage = await Stage.open(() => reopen({ pool }));
-    stage.start();
-    await stage.add(sample("click"));
-    await stage.delivery.deliverNext();
+    (await stage.handOver(sample("click"))).settle({ type: "delivered" });
     await stage.close();
 
     expect((await pool.query("select 42 as answer")).rows).toEqual([{ answer: 42 }]);
@@ -96,19 +91,6 @@ describeWithPostgres("operations", (database) => {
     await expect.poll(listeningSessions).toEqual([]);
   });
 
-  test("is notified of what a transaction commits, long before it would look", async () => {
-    await using stage = await Stage.open(() => create({ pollMs: 3_600_000 }));
-    stage.start();
-    // Once it delivers this, what it does at the start is behind it.
-    await expect.poll(listeningSessions).toHaveLength(1);
-    const host = await database.begin();
-    const event = sample("payment");
-    await stage.outbox.add(event, host);
-    await host.end("commit");
-
-    expect(await stage.delivery.deliverNext()).toBe(event.id);
-  });
-
   test("finds by polling what no notification names, if it keeps no connection to listen", async () => {
     await using stage = await Stage.open(() => create({ listen: false }));
     stage.start();
@@ -117,16 +99,13 @@ describeWithPostgres("operations", (database) => {
     await other.add(event);
     await other.close();
 
-    expect(await stage.delivery.deliverNext()).toBe(event.id);
+    await stage.delivers(event);
     await expect.poll(listeningSessions).toEqual([]);
   });
 
   test("makes do with a pool of one connection", async () => {
     await using stage = await Stage.open(() => create({ pool: database.pool({ max: 1 }) }));
-    stage.start();
-    const event = sample("payment");
-    await stage.add(event);
-
-    expect(await stage.delivery.deliverNext()).toBe(event.id);
+    (await stage.handOver(sample("payment"))).settle({ type: "delivered" });
+    await stage.empty();
   });
 });

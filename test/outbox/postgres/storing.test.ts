@@ -1,6 +1,6 @@
 import type { PostgresPool } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import { sample, stranger } from "../../../src/testing/contract/samples.js";
+import { idsOf, paying, sample, stranger } from "../../../src/testing/contract/samples.js";
 import { run } from "../../helpers/deliver.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 
@@ -25,21 +25,14 @@ describeWithPostgres("storing", (database) => {
       });
       const outbox = await create({ pool: cutting });
       const { delivered } = run(outbox);
-      const visitor = stranger();
-      const [click, ...later] = [
-        sample("click", visitor),
-        sample("registration", visitor),
-        sample("payment", visitor),
-      ];
+      const [click, ...later] = paying();
       const added = [outbox.add(click)];
       await expect.poll(() => waiting).toHaveLength(1);
       added.push(...later.map((event) => outbox.add(event)));
       waiting[0]?.();
 
       expect(await Promise.all(added)).toEqual([outcome, outcome, outcome]);
-      await expect
-        .poll(() => delivered, { timeout: 15_000 })
-        .toEqual([click.id, ...later.map(({ id }) => id)]);
+      await expect.poll(() => delivered, { timeout: 15_000 }).toEqual(idsOf([click, ...later]));
       await outbox.close();
     },
   );

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { sample, stranger } from "../../../src/testing/contract/samples.js";
+import { idsOf, paying, sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
-import { startService } from "../../helpers/service.js";
-import { linesLogger, startTracker } from "../../helpers/tracker.js";
-import { testTransactions } from "../sql/transactions.js";
+import { trackerWithService } from "../../helpers/tracker-with-service.js";
+import { expectRejected, expectUnharmed, testTransactions } from "../sql/transactions.js";
 
 describeWithPostgres("in the host's own transaction", (database) => {
   const { create, reopen, sql, begin } = database;
@@ -20,46 +19,39 @@ describeWithPostgres("in the host's own transaction", (database) => {
   test("two transactions about one visitor keep the order of their commits, and hold up no other visitor", async () => {
     await using stage = await Stage.open(() => create({ pool: database.pool() }));
     const visitor = stranger();
-    const [first, second, third, other] = [
-      sample("click", visitor),
-      sample("registration", { clickId: visitor.clickId as string }),
-      sample("payment", { sessionId: visitor.sessionId as string }),
-      sample("payment"),
-    ];
+    const { clickId, sessionId } = visitor;
+    const [first, second] = [sample("click", visitor), sample("registration", { clickId })];
+    const [third, other] = [sample("payment", { sessionId }), sample("payment")];
     const [one, two] = [await begin(), await begin()];
     stage.start();
 
     await stage.outbox.add(first, one);
     const added = [stage.outbox.add(second, two), stage.outbox.add(third)];
     await stage.add(other);
-    expect(await stage.delivery.deliverNext()).toBe(other.id);
+    await stage.delivers(other);
     await one.end("commit");
     expect(await added[0]).toBe("queued");
     await two.end("commit");
     expect(await added[1]).toBe("queued");
 
-    const order = [await stage.delivery.next()];
-    expect(order[0]?.id).toBe(first.id);
-    order[0]?.settle({ type: "delivered" });
-    const rest = [await stage.delivery.next(), await stage.delivery.next()].map(({ id }) => id);
-    expect(rest.sort()).toEqual([second.id, third.id].sort());
+    await stage.delivers(first);
+    expect(idsOf(await stage.take(2)).sort()).toEqual(idsOf([second, third]).sort());
   });
 
   test("what comes outside of a transaction waits for the one that is open about its visitor, in order", async () => {
     await using stage = await Stage.open(() => create());
-    const visitor = stranger();
-    const events = [sample("click", visitor), sample("registration", visitor), sample("payment", visitor)];
+    const [first, ...others] = paying();
     const host = await begin();
     stage.start();
 
-    await stage.outbox.add(events[0] as never, host);
-    const later = [stage.outbox.add(events[1] as never), stage.outbox.add(events[2] as never)];
+    await stage.outbox.add(first, host);
+    const later = others.map((event) => stage.outbox.add(event));
     await stage.add(sample("click"));
     await stage.delivery.deliverNext();
     await host.end("commit");
 
     expect(await Promise.all(later)).toEqual(["queued", "queued"]);
-    for (const { id } of events) expect(await stage.delivery.deliverNext()).toBe(id);
+    await stage.delivers(first, ...others);
   });
 
   describe("a report that fails leaves the order's transaction unharmed", () => {
@@ -80,24 +72,68 @@ describeWithPostgres("in the host's own transaction", (database) => {
       },
     };
 
-    test.each(Object.entries(failures))("%s", async (name, { cause, says }) => {
-      const service = await startService();
-      const logger = linesLogger();
+    test.each(Object.entries(failures))("%s", async (_, { cause, says }) => {
       await (await create()).close();
-      const outbox = await reopen({ listen: false, migrate: false });
-      const tracker = startTracker({ baseUrl: service.url, outbox, logger });
+      const tracked = await trackerWithService({ outbox: await reopen({ listen: false, migrate: false }) });
       for (const statement of cause) await sql(statement);
-      const { transaction, run, end } = await begin();
+      const host = await begin();
       const role = cause[0]?.match(/create role (\w+)/)?.[1];
-      if (role) await run(`set local role ${role}`);
+      if (role) await host.run(`set local role ${role}`);
 
-      const payment = { paymentId: name, customerEmail: "ann@shop.example", leadValue: 9 };
-      const receipt = await tracker.trackPayment(payment, { clickId: "c" }, { transaction });
-
-      expect(receipt).toEqual({ outcome: "rejected", reason: "outbox" });
-      expect(logger.lines.join("\n")).toMatch(says);
-      expect(await run("select 42 as answer")).toEqual([{ answer: 42 }]);
-      await end("commit");
+      await expectRejected(tracked, host, says);
     });
+  });
+
+  test.each(["repeatable read", "serializable"])(
+    "under %s, an event that its snapshot does not show is a duplicate too",
+    async (level) => {
+      const outbox = await create();
+      const event = sample("payment");
+      const [one, two, three] = [await begin(level), await begin(level), await begin(level)];
+      for (const { run } of [one, two, three]) await run("select 1");
+
+      expect(await outbox.add(event, one)).toBe("queued");
+      // It waits for the end of the first.
+      const concurrent = outbox.add(event, two);
+      await expect
+        .poll(() =>
+          sql(
+            "select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())",
+          ),
+        )
+        .toHaveLength(1);
+      await one.end("commit");
+      expect(await concurrent).toBe("duplicate");
+      expect(await outbox.add(event, three)).toBe("duplicate");
+
+      for (const host of [two, three]) {
+        await expectUnharmed(host);
+        await host.end("rollback");
+      }
+      expect(await sql("select count(*)::int as n from $schema.events")).toEqual([{ n: 1 }]);
+      await outbox.close();
+    },
+  );
+
+  test("may have any `search_path`: what it finds there is not what the outbox's functions call", async () => {
+    const outbox = await create();
+    await sql(`
+      create schema evil;
+      create function evil.now() returns timestamptz language plpgsql
+      as 'begin raise exception ''evil.now() was called''; end';
+      create function evil.hashtextextended(text, bigint) returns bigint language plpgsql
+      as 'begin raise exception ''evil.hashtextextended() was called''; end';
+      create function evil.same(bigint, bigint) returns boolean language sql as 'select false';
+      create operator evil.= (leftarg = bigint, rightarg = bigint, function = evil.same);`);
+    const { transaction, run, end } = await begin();
+    await run("set local search_path = evil, pg_catalog");
+    const event = sample("click");
+
+    expect(await outbox.add(event, { transaction })).toBe("queued");
+    expect(await outbox.add(event, { transaction })).toBe("duplicate");
+    expect(await outbox.add(sample("payment", event.data), { transaction })).toBe("queued");
+
+    await end("commit");
+    await outbox.close();
   });
 });

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../src/shared/clock.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
-import { sample } from "../../../src/testing/contract/samples.js";
+import { idsOf, sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import type { OwnServer } from "../../helpers/own-server.js";
 import type { SqlDatabase } from "../../helpers/sql-database.js";
@@ -17,13 +17,9 @@ import { affiliate } from "express-affiliate";
 import { outboxOf } from "./outbox.mjs";
 import { createServer } from "node:http";
 
-const [uri, name] = process.argv.slice(2);
+const outbox = outboxOf(...process.argv.slice(2));
 const service = createServer((req) => req.resume().on("end", () => console.log(req.url))).listen(0, "127.0.0.1", () => {
-  const tracker = affiliate({
-    baseUrl: "http://127.0.0.1:" + service.address().port,
-    clientId: 1,
-    outbox: outboxOf(uri, name),
-  });
+  const tracker = affiliate({ baseUrl: "http://127.0.0.1:" + service.address().port, clientId: 1, outbox });
   tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "one" });
   tracker.trackPayment({ paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 }, { clickId: "two" });
   tracker.trackPayment({ paymentId: 2, customerEmail: "ann@shop.example", leadValue: 9 }, { clickId: "two" });
@@ -33,11 +29,7 @@ const service = createServer((req) => req.resume().on("end", () => console.log(r
 /** What processes and either database's server may do at the worst moment. */
 export function testFaults(
   database: SqlDatabase,
-  {
-    leaseEnd,
-    lockOf,
-    victim,
-  }: {
+  about: {
     /** SQL: when the lease of a row ends, in milliseconds since the epoch. */
     leaseEnd: string;
     /** SQL that locks an event's row alone. */
@@ -51,13 +43,12 @@ export function testFaults(
   },
 ): void {
   const { create, reopen, sql, begin, claimAll } = database;
+  const { leaseEnd, lockOf, victim } = about;
   const server = () => database.own as OwnServer;
 
   test("an event waits in memory while the server does not answer, and its receipt is there within a second", async () => {
     await using stage = await Stage.open(() => create());
-    stage.start();
-    await stage.add(sample("click"));
-    await stage.delivery.deliverNext();
+    (await stage.handOver(sample("click"))).settle({ type: "delivered" });
     await stage.empty();
     const events = [sample("payment"), sample("payment")];
 
@@ -70,8 +61,7 @@ export function testFaults(
       server().wake();
     }
 
-    const ids = [await stage.delivery.deliverNext(), await stage.delivery.deliverNext()];
-    expect(ids.sort()).toEqual(events.map(({ id }) => id).sort());
+    expect(idsOf(await stage.take(2)).sort()).toEqual(idsOf(events).sort());
     await expect.poll(() => stage.outbox.durable).toBe(true);
   });
 
@@ -107,9 +97,7 @@ export function testFaults(
   test("a delivery that takes longer than the lease stays with its process", async () => {
     const endOfLease = async () => Number((await sql(`select ${leaseEnd} as until from $queued`))[0].until);
     await using stage = await Stage.open(() => create({ leaseMs: 1_000 }));
-    stage.start();
-    await stage.add(sample("payment"));
-    const underWay = await stage.delivery.next();
+    const underWay = await stage.handOver(sample("payment"));
     const due = await endOfLease();
     await using other = await Stage.open(() => reopen({ leaseMs: 1_000 }));
     other.start();
@@ -126,9 +114,8 @@ export function testFaults(
     let wall = 0;
     const clock: Clock = { now: () => wall, monotonic: () => 0, after: systemClock.after };
     await using stage = await Stage.open(() => create({ leaseMs: 1_000 }, clock));
-    stage.start();
-    await stage.add(sample("payment"), sample("payment"));
-    const [locked, free] = [await stage.delivery.next(), await stage.delivery.next()];
+    const locked = await stage.handOver(sample("payment"));
+    const free = await stage.handOver(sample("payment"));
     const host = await begin();
     await host.run(lockOf(locked.id));
     wall = 900;
@@ -141,13 +128,9 @@ export function testFaults(
 
   test("a process finds out what another one has taken over, and of that a delivery counts, and no other word", async () => {
     await using stage = await Stage.open(() => create({ leaseMs: 1_000 }));
-    stage.start();
-    await stage.add(sample("payment"), sample("payment"), sample("payment"));
-    const [released, tried, delivered] = [
-      await stage.delivery.next(),
-      await stage.delivery.next(),
-      await stage.delivery.next(),
-    ];
+    const released = await stage.handOver(sample("payment"));
+    const tried = await stage.handOver(sample("payment"));
+    const delivered = await stage.handOver(sample("payment"));
     await claimAll(Date.now(), Date.now() + HOUR_MS);
     await expect.poll(() => delivered.live.isHeld?.()).toBe(false);
 
@@ -156,10 +139,8 @@ export function testFaults(
     delivered.settle({ type: "delivered" });
     await stage.holds(2);
 
-    expect(await sql("select history from $queued where claimed_by is not null")).toEqual([
-      { history: null },
-      { history: null },
-    ]);
+    const left = await sql("select history from $queued where claimed_by is not null");
+    expect(left).toEqual([{ history: null }, { history: null }]);
   });
 
   test("takes over from a process that was killed: its payment under way is held, its click goes out again", async () => {
@@ -175,7 +156,7 @@ export function testFaults(
 
     await using stage = await Stage.open(() => reopen(), 1);
     stage.start();
-    const taken = [await stage.delivery.next(), await stage.delivery.next()];
+    const taken = await stage.take(2);
 
     expect(taken.map(({ live }) => [live.event.kind, live.interrupted]).sort()).toEqual([
       ["click", true],

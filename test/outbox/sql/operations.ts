@@ -1,20 +1,13 @@
 import { expect, test } from "vitest";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
-import { sample } from "../../../src/testing/contract/samples.js";
+import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import type { SqlDatabase } from "../../helpers/sql-database.js";
 
 /** What operators do with the tables, in either database. */
 export function testOperations<Pool>(
   database: SqlDatabase<Pool>,
-  {
-    name,
-    newerCode,
-    makeByHand,
-    limited,
-    forget,
-    age,
-  }: {
+  about: {
     /** Names the newest outbox's tables. */
     name: (tables: string) => void;
     newerCode: string;
@@ -29,6 +22,7 @@ export function testOperations<Pool>(
   },
 ): void {
   const { create, reopen, sql } = database;
+  const { name, newerCode, makeByHand, limited, forget, age } = about;
 
   test("several processes that start at the same moment make the tables once", async () => {
     name("at_once_");
@@ -96,19 +90,26 @@ export function testOperations<Pool>(
     await forget(pool);
   });
 
+  test("counts all destinations in an outbox that was not started", async () => {
+    const outbox = await create();
+    await outbox.add(sample("click"));
+    await outbox.add({ ...sample("payment"), destination: 43 });
+    await outbox.close();
+
+    const onlooker = await reopen();
+    const byDestination = { [DESTINATION]: 1, 43: 1 };
+    expect(await onlooker.look()).toMatchObject({ queued: 2, byDestination });
+    await onlooker.close();
+  });
+
   test("forgets what was delivered long ago, clicks after a day, and nothing else", async () => {
     await using stage = await Stage.open(() => create());
     stage.start();
-    const [old, recent, oldClick, recentClick, dead] = [
-      sample("payment"),
-      sample("payment"),
-      sample("click"),
-      sample("click"),
-      sample("payment"),
-    ];
+    const [old, recent, dead] = [sample("payment"), sample("payment"), sample("payment")];
+    const [oldClick, recentClick] = [sample("click"), sample("click")];
     for (const event of [old, recent, oldClick, recentClick]) {
       await stage.add(event);
-      await stage.delivery.deliverNext();
+      await stage.delivers(event);
     }
     await stage.giveUp([dead]);
     await stage.empty();

@@ -1,9 +1,27 @@
 import { describe, expect, test } from "vitest";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
-import { startService } from "../../helpers/service.js";
 import type { HostTransaction, SqlDatabase } from "../../helpers/sql-database.js";
-import { startTracker } from "../../helpers/tracker.js";
+import { trackerWithService } from "../../helpers/tracker-with-service.js";
+
+export async function expectUnharmed({ run }: HostTransaction): Promise<void> {
+  expect(await run("select 42 as answer")).toEqual([{ answer: 42 }]);
+}
+
+/** The tracker does not report a payment in a transaction, says why, and leaves it unharmed. */
+export async function expectRejected(
+  { tracker, lines }: Pick<Awaited<ReturnType<typeof trackerWithService>>, "tracker" | "lines">,
+  host: HostTransaction,
+  says: RegExp,
+): Promise<void> {
+  const payment = { paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 };
+  const receipt = await tracker.trackPayment(payment, { clickId: "c" }, host);
+
+  expect(receipt).toEqual({ outcome: "rejected", reason: "outbox" });
+  expect(lines.join("\n")).toMatch(says);
+  await expectUnharmed(host);
+  await host.end("commit");
+}
 
 /** Reports in the host's own transaction, in either database. */
 export function testTransactions(
@@ -17,13 +35,8 @@ export function testTransactions(
     limits: Readonly<Record<string, string>>;
   },
 ): void {
-  async function expectUnharmed({ run }: HostTransaction): Promise<void> {
-    expect(await run("select 42 as answer")).toEqual([{ answer: 42 }]);
-  }
-
   test("a payment is reported if and only if its order commits", async () => {
-    const service = await startService();
-    const tracker = startTracker({ baseUrl: service.url, outbox: await create() });
+    const { tracker, posted } = await trackerWithService({ outbox: await create() });
     await sql("create table orders (id integer)");
 
     for (const [order, how] of [
@@ -35,12 +48,12 @@ export function testTransactions(
       const payment = { paymentId: order, customerEmail: "ann@shop.example", leadValue: order };
       const receipt = await tracker.trackPayment(payment, { clickId: "c" }, { transaction });
       expect(receipt).toMatchObject({ outcome: "queued" });
-      expect(service.posted).toEqual([]);
+      expect(posted).toEqual([]);
       await end(how);
     }
 
-    await expect.poll(() => service.posted.length).toBe(1);
-    expect(service.posted[0]?.body).toMatchObject({ leadValue: 2 });
+    await expect.poll(() => posted.length).toBe(1);
+    expect(posted[0]?.body).toMatchObject({ leadValue: 2 });
     expect(await sql("select id from orders")).toEqual([{ id: 2 }]);
   });
 
