@@ -38,14 +38,12 @@ describeWithMariaDb("a MariaDB server whose clock is set", (database) => {
     const forget = forgetter({ now: () => Date.now() + ahead });
     await forget();
     ahead = 0;
-    const event = sample("payment");
-    stage.start();
-    await stage.add(event);
-    await stage.delivery.deliverNext();
+    const { live, settle } = await stage.handOver(sample("payment"));
+    settle({ type: "delivered" });
     await stage.empty();
 
     await forget();
 
-    expect(await stage.outbox.add(event)).toBe("duplicate");
+    expect(await stage.outbox.add(live.event)).toBe("duplicate");
   });
 });
