@@ -1,5 +1,6 @@
-import type { MysqlPool } from "express-affiliate/mysql";
+import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
+import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
@@ -10,115 +11,95 @@ const REST_MS = 60_000;
 const POLL_MS = 1_000;
 
 describeWithMariaDb("an event that is older than the last look for periods", (database) => {
-  /**
-   * Two processes on the same tables, which a test starts, and an event that happened an hour ago.
-   */
-  async function twoProcesses() {
-    const clock = new FakeClock();
-    const pool = virtualPool(database.pool(), clock);
-    clock.settled = pool.settled;
-    const options = { pool: pool as MysqlPool, pollMs: POLL_MS };
-    const reporting = await Stage.open(() => database.create(options, clock));
-    const other = await Stage.open(() => database.reopen(options, clock));
-    const old = () => ({ ...sample("payment"), createdAt: clock.now() - HOUR_MS });
-    return { clock, reporting, other, old };
+  /** What a test has: two processes on the same tables, which it starts, and events of an hour ago. */
+  interface Two {
+    readonly clock: FakeClock;
+    readonly stage: Stage;
+    readonly other: Stage;
+    old(): OutboxEvent;
   }
 
-  test("goes at once if its own process reports it", async () => {
-    const { clock, reporting, other, old } = await twoProcesses();
-    await using stage = reporting;
-    await using _ = other;
+  function testTwo(title: string, body: (two: Two) => Promise<void>): void {
+    test(title, async () => {
+      const clock = new FakeClock();
+      const pool = virtualPool(database.pool(), clock);
+      clock.settled = pool.settled;
+      const options = { pool, pollMs: POLL_MS };
+      await using stage = await Stage.open(() => database.create(options, clock));
+      await using other = await Stage.open(() => database.reopen(options, clock));
+      const old = () => ({ ...sample("payment"), createdAt: clock.now() - HOUR_MS });
+      await body({ clock, stage, other, old });
+    });
+  }
+
+  testTwo("goes at once if its own process reports it", async ({ clock, stage, old }) => {
     stage.start();
     await clock.pass(POLL_MS);
     const event = old();
     await stage.add(event);
 
-    expect(await stage.delivery.deliverNext()).toBe(event.id);
+    await stage.delivers(event);
   });
 
-  test("goes with another process's next poll if that process has looked before", async () => {
-    const { clock, reporting, other, old } = await twoProcesses();
-    await using stage = reporting;
-    await using polling = other;
+  testTwo("goes with another process's next poll if that process has looked before", async (two) => {
+    const { clock, stage, other, old } = two;
     stage.hold();
-    polling.delivery.each(({ settle }) => settle({ type: "delivered" }));
-    polling.start();
+    other.deliverAll();
     await clock.pass(POLL_MS);
     const event = old();
     await stage.add(event);
     await clock.pass(POLL_MS);
 
-    expect(polling.delivery.ids).toEqual([event.id]);
+    expect(other.delivery.ids).toEqual([event.id]);
   });
 
-  test("goes with another process's next poll if its own gives it back", async () => {
-    const { clock, reporting, other, old } = await twoProcesses();
-    await using stage = reporting;
-    await using polling = other;
-    polling.hold();
+  testTwo("goes with another process's next poll if its own gives it back", async (two) => {
+    const { clock, stage, other, old } = two;
+    other.hold();
     stage.delivery.capacity = 1;
-    stage.start();
-    const event = old();
-    await stage.add(event);
-    const { settle } = await stage.delivery.next();
-    polling.release();
+    const { id, settle } = await stage.handOver(old());
+    other.release();
     await clock.pass(POLL_MS);
     stage.delivery.capacity = Number.NEGATIVE_INFINITY;
     settle({ type: "release" });
     await clock.pass(2 * POLL_MS);
 
-    expect(polling.delivery.ids).toEqual([event.id]);
+    expect(other.delivery.ids).toEqual([id]);
   });
 
-  test("goes at once if its own process gives it back", async () => {
-    const { clock, reporting, other, old } = await twoProcesses();
-    await using stage = reporting;
-    await using _ = other;
-    stage.start();
+  testTwo("goes at once if its own process gives it back", async ({ clock, stage, old }) => {
     const event = old();
-    await stage.add(event);
-    const { settle } = await stage.delivery.next();
+    const { settle } = await stage.handOver(event);
     await clock.pass(POLL_MS);
     // Its claim looks for periods.
-    await stage.add(sample("payment"));
-    await stage.delivery.next();
+    await stage.handOver(sample("payment"));
     settle({ type: "release" });
 
-    expect(await stage.delivery.deliverNext()).toBe(event.id);
+    await stage.delivers(event);
   });
 
-  test("goes at once if it has rested, and a payment comes to wait for it", async () => {
-    const { clock, reporting, other, old } = await twoProcesses();
-    await using stage = reporting;
-    await using _ = other;
+  testTwo("goes at once if it has rested, and a payment comes to wait for it", async (two) => {
+    const { clock, stage, old } = two;
     const { lanes } = stage.delivery;
-    stage.start();
     const payment = old();
     const click = sample("click", payment.data);
-    await stage.add(click);
-    const { settle, live } = await stage.delivery.next();
+    const { settle } = await stage.handOver(click);
     stage.delivery.lanes = lanes.filter(({ endpoint }) => endpoint !== "click");
-    settle({ type: "retry", inMs: POLL_MS, history: { ...live.history, attempts: 1, triedAt: clock.now() } });
+    settle(retryIn(POLL_MS, { failures: 0, triedAt: clock.now() }));
     await clock.pass(REST_MS);
     stage.delivery.lanes = lanes;
     await stage.add({ ...payment, createdAt: clock.now() });
 
-    expect(await stage.delivery.deliverNext()).toBe(click.id);
+    await stage.delivers(click);
   });
 
-  test("goes once it has rested", async () => {
-    const { clock, reporting, other, old } = await twoProcesses();
-    await using stage = reporting;
-    await using _ = other;
-    stage.start();
-    const event = old();
-    await stage.add(event);
-    const { settle, live } = await stage.delivery.next();
-    settle({ type: "retry", inMs: REST_MS, history: { ...live.history, attempts: 1, triedAt: clock.now() } });
+  testTwo("goes once it has rested", async ({ clock, stage, old }) => {
+    const { id, settle } = await stage.handOver(old());
+    settle(retryIn(REST_MS, { failures: 0, triedAt: clock.now() }));
     await clock.pass(REST_MS - 1);
-    expect(stage.delivery.ids).toEqual([event.id]);
+    expect(stage.delivery.ids).toEqual([id]);
     await clock.pass(POLL_MS);
 
-    expect(stage.delivery.ids).toEqual([event.id, event.id]);
+    expect(stage.delivery.ids).toEqual([id, id]);
   });
 });
