@@ -33,24 +33,20 @@ describeWithMariaDb("faults", (database) => {
     const pool = database.pool({ connectionLimit: 4 });
     await using stage = await Stage.open(() => create({ pool }));
     stage.delivery.expectsFailures = true;
-    stage.start();
-    await stage.add(sample("click"));
-    await stage.delivery.deliverNext();
+    (await stage.handOver(sample("click"))).settle({ type: "delivered" });
     const others = await sql("select id from information_schema.processlist where id <> connection_id()");
 
     for (const { id } of others) await sql(`kill ${id}`).catch(() => {});
     const event = sample("payment");
     await stage.add(event);
 
-    expect(await stage.delivery.deliverNext()).toBe(event.id);
+    await stage.delivers(event);
   });
 
   test("a payment that was held although it was never sent is queued again", async () => {
     await using stage = await Stage.open(() => create({ leaseMs: 1_000 }));
-    stage.start();
     const event = sample("payment");
-    await stage.add(event);
-    const late = await stage.delivery.next();
+    const late = await stage.handOver(event);
     await sql(
       `update $prefixevents set state = 'dead', claimed_by = null, reason = 'unconfirmed',
          death = '{"reason":"unconfirmed","code":"ERR_INTERRUPTED","attempts":1}'`,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sample } from "../../../src/testing/contract/samples.js";
+import { idsOf, sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { around, describeWithMariaDb } from "../../helpers/mysql.js";
 
@@ -43,7 +43,7 @@ describeWithMariaDb("a node of a cluster", (database) => {
         ids.push(await stage.delivery.deliverNext());
       }
 
-      expect(ids.sort()).toEqual(events.map(({ id }) => id).sort());
+      expect(ids.sort()).toEqual(idsOf(events).sort());
       await stage.empty();
       expect(left.times).toBe(0);
     },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sample } from "../../../src/testing/contract/samples.js";
+import { idsOf, largeSample, sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 
@@ -24,8 +24,7 @@ describeWithMariaDb(
       await sql(`set global max_allowed_packet = ${LEAST}`);
       await (await database.reopen({ pool: database.pool() })).close();
 
-      const ids = [await stage.delivery.deliverNext(), await stage.delivery.deliverNext()];
-      expect(ids.sort()).toEqual(events.map(({ id }) => id).sort());
+      expect(idsOf(await stage.take(2)).sort()).toEqual(idsOf(events).sort());
     });
 
     test("gets no statement that is larger, however large the reports are", async () => {
@@ -33,13 +32,9 @@ describeWithMariaDb(
       // It throws as soon as the server refuses one.
       await using stage = await Stage.open(() => create({ pool: database.pool() }));
       stage.hold();
-      const large = () => {
-        const { data, ...rest } = sample("click");
-        return { ...rest, data: { ...data, referrerUrl: `https://shop.example/${"x".repeat(20_000)}` } };
-      };
-      const events = Array.from({ length: 64 }, large);
+      const events = Array.from({ length: 64 }, () => largeSample("click", 20_000));
 
-      await Promise.all(events.map((event) => stage.add(event as never)));
+      await Promise.all(events.map((event) => stage.add(event)));
 
       await expect.poll(() => sql("select count(*) as number from $prefixevents")).toEqual([{ number: 64 }]);
       expect(await stage.outbox.add(events[3] as never)).toBe("duplicate");

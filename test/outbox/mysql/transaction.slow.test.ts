@@ -4,10 +4,9 @@ import { describe, expect, test } from "vitest";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
-import { startService } from "../../helpers/service.js";
 import type { HostTransaction } from "../../helpers/sql-database.js";
-import { linesLogger, startTracker } from "../../helpers/tracker.js";
-import { testTransactions } from "../sql/transactions.js";
+import { trackerWithService } from "../../helpers/tracker-with-service.js";
+import { expectRejected, testTransactions } from "../sql/transactions.js";
 
 type Shape = (error: Error) => Error;
 
@@ -72,7 +71,7 @@ describeWithMariaDb("in the host's own transaction", (database) => {
 
     const others = Array.from({ length: 20 }, () => sample("payment"));
     await stage.add(...others);
-    for (const _ of others) await stage.delivery.deliverNext();
+    await stage.take(others.length);
 
     await host.end("rollback");
   });
@@ -84,8 +83,7 @@ describeWithMariaDb("in the host's own transaction", (database) => {
     const host = await begin();
     stage.start();
     await stage.outbox.add(first, host);
-    await stage.add(second);
-    const underWay = await stage.delivery.next();
+    const underWay = await stage.handOver(second);
     expect(underWay.id).toBe(second.id);
     await host.end("commit");
 
@@ -93,10 +91,10 @@ describeWithMariaDb("in the host's own transaction", (database) => {
     // late.
     const other = sample("payment");
     await stage.add(other);
-    expect(await stage.delivery.deliverNext()).toBe(other.id);
+    await stage.delivers(other);
     underWay.settle({ type: "delivered" });
 
-    expect(await stage.delivery.deliverNext()).toBe(first.id);
+    await stage.delivers(first);
   });
 
   test("a report of what an open transaction has reported waits for its end, and holds up no other", async () => {
@@ -174,34 +172,22 @@ describeWithMariaDb("in the host's own transaction", (database) => {
 
   describe("a report that fails leaves the order's transaction unharmed", () => {
     test("a table gone", async () => {
-      const service = await startService();
-      const logger = linesLogger();
-      const outbox = await create({ migrate: false });
-      const tracker = startTracker({ baseUrl: service.url, outbox, logger });
-      const host = await begin();
+      const tracked = await trackerWithService({ outbox: await create({ migrate: false }) });
 
-      const payment = { paymentId: "gone", customerEmail: "ann@shop.example", leadValue: 9 };
-      const receipt = await tracker.trackPayment(payment, { clickId: "c" }, host);
-
-      expect(receipt).toEqual({ outcome: "rejected", reason: "outbox" });
-      expect(logger.lines.join("\n")).toMatch(/are missing or of an earlier version/);
-      expect(await host.run("select 42 as answer")).toEqual([{ answer: 42 }]);
-      await host.end("commit");
+      await expectRejected(tracked, await begin(), /are missing or of an earlier version/);
     });
   });
 
   test("with one connection in the pool, which the host's transaction has", async () => {
     const pool = database.pool({ connectionLimit: 1 });
     await using stage = await Stage.open(() => create({ pool }));
-    stage.start();
-    await stage.add(sample("click"));
-    await stage.delivery.deliverNext();
+    (await stage.handOver(sample("click"))).settle({ type: "delivered" });
     const host = await begin(undefined, pool);
     const event = sample("payment");
 
     expect(await stage.outbox.add(event, host)).toBe("queued");
     await host.end("commit");
 
-    expect(await stage.delivery.deliverNext()).toBe(event.id);
+    await stage.delivers(event);
   });
 });

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import { UNTRIED } from "../../../src/outbox/claim.js";
+import { openDatabase } from "../../../src/outbox/mysql/database.js";
+import { createInheritance } from "../../../src/outbox/mysql/urgency.js";
+import { createVisitorQueue } from "../../../src/outbox/mysql/visitor-queue.js";
+import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { paying, sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { around, describeWithMariaDb } from "../../helpers/mysql.js";
@@ -53,14 +56,10 @@ describeWithMariaDb("the line of a visitor", (database) => {
     const [earlier, tried] = [sample("payment", visitor), sample("registration", visitor)];
     const host = await database.begin();
     await stage.outbox.add(earlier, host);
-    stage.start();
-    await stage.add(tried);
-    const history = { ...UNTRIED, attempts: 1, failures: 1, triedAt: 7 };
-    (await stage.delivery.next()).settle({ type: "retry", inMs: 300, history });
+    (await stage.handOver(tried)).settle(retryIn(300, { triedAt: 7 }));
     await host.end("commit");
 
-    expect(await stage.delivery.deliverNext()).toBe(tried.id);
-    expect(await stage.delivery.deliverNext()).toBe(earlier.id);
+    await stage.delivers(tried, earlier);
   });
 
   test("parks a visitor's backlog once, however long it is", async () => {
@@ -73,13 +72,12 @@ describeWithMariaDb("the line of a visitor", (database) => {
     const other = sample("click");
     stage.delivery.capacity = 1;
     await stage.add(other);
-    expect(await stage.delivery.deliverNext()).toBe(other.id);
+    await stage.delivers(other);
 
-    expect(
-      await sql("select count(*) as n from $prefixevents where state = 'queued' and due_at is null"),
-    ).toEqual([{ n: 99 }]);
+    const parked = await sql("select count(*) as n from $queued where due_at is null");
+    expect(parked).toEqual([{ n: 99 }]);
     first.settle({ type: "delivered" });
-    for (const { id } of events.slice(1)) expect(await stage.delivery.deliverNext()).toBe(id);
+    await stage.delivers(...events.slice(1));
   });
 
   test("lets a click go with the payments, however much was reported while no process claimed", async () => {
@@ -92,35 +90,30 @@ describeWithMariaDb("the line of a visitor", (database) => {
     stage.delivery.lanes = [{ endpoint: "click", limit: 1 }];
     stage.start();
 
-    expect(await stage.delivery.deliverNext()).toBe(click.id);
+    await stage.delivers(click);
   });
 
   test("goes on if a process died between the removal of an event and the turn of the next", async () => {
     const visitor = stranger();
     const [first, second] = [sample("click", visitor), sample("payment", visitor)];
-    const stage = await Stage.open(() => create());
-    stage.delivery.capacity = 1;
-    stage.start();
-    await stage.add(first, second);
-    await stage.delivery.next();
-    stage.delivery.capacity = 1;
-    await stage.add(sample("click"));
-    await stage.delivery.deliverNext();
-    await stage[Symbol.asyncDispose]();
+    {
+      await using stage = await Stage.open(() => create());
+      stage.delivery.capacity = 1;
+      await stage.handOver(first, second);
+      stage.delivery.capacity = 1;
+      await stage.add(sample("click"));
+      await stage.delivery.deliverNext();
+    }
     await sql("update $prefixevents set due_at = null where kind = 'payment'");
     await sql("delete from $prefixevents where kind = 'click'");
 
-    const { createVisitorQueue: createLine } = await import("../../../src/outbox/mysql/visitor-queue.js");
-    const { createInheritance } = await import("../../../src/outbox/mysql/urgency.js");
-    const { openDatabase } = await import("../../../src/outbox/mysql/database.js");
-    const { prefix } = database;
-    const opened = openDatabase(database.pool(), { prefix, migrate: false });
+    const opened = openDatabase(database.pool(), { prefix: database.prefix, migrate: false });
     const inheritance = createInheritance(opened, () => {});
-    await createLine(opened, inheritance).heal(second.destination);
+    await createVisitorQueue(opened, inheritance).heal(second.destination);
 
     await using next = await Stage.open(() => reopen());
     next.start();
-    expect(await next.delivery.deliverNext()).toBe(second.id);
+    await next.delivers(second);
   });
 
   test("claims again, as new, what it claimed in a request whose next statement failed", async () => {

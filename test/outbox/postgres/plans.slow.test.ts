@@ -43,11 +43,12 @@ describeWithPostgresServer("plans", (database) => {
     client.on("notice", ({ message }) => plans.push(String(message)));
     await client.query("begin");
     await client.query(before.replaceAll("$schema", schema));
-    await client.query("load 'auto_explain'");
-    await client.query("set local auto_explain.log_min_duration = 0");
-    await client.query("set local auto_explain.log_nested_statements = on");
-    await client.query("set local auto_explain.log_analyze = on");
-    await client.query("set local client_min_messages = log");
+    await client.query(`
+      load 'auto_explain';
+      set local auto_explain.log_min_duration = 0;
+      set local auto_explain.log_nested_statements = on;
+      set local auto_explain.log_analyze = on;
+      set local client_min_messages = log`);
     const { rows } = await client.query(text.replaceAll("$schema", schema), values);
     await client.query("rollback");
     client.release();
@@ -82,21 +83,13 @@ describeWithPostgresServer("plans", (database) => {
     "claims %s by an index, and looks at no more rows than it takes, however many wait",
     async (_, rows) => {
       const isResting = rows.some(({ evenResting }) => evenResting);
+      const limited = rows.map((row) => ({ ...row, limit: LIMIT }));
+      const steps = JSON.stringify(stepsOf(limited, () => undefined));
 
       const found = await explain(
         isResting ? "update $schema.events set due_at = null where due_at <= now()" : "select",
         "select * from $schema.claim(1, $1, '1 minute', $2, '{}', $3, $4, null, null, null)",
-        [
-          "00000000-0000-0000-0000-000000000000",
-          LIMIT,
-          rows.map(() => LIMIT),
-          JSON.stringify(
-            stepsOf(
-              rows.map((row) => ({ ...row, limit: LIMIT })),
-              () => undefined,
-            ),
-          ),
-        ],
+        ["00000000-0000-0000-0000-000000000000", LIMIT, rows.map(() => LIMIT), steps],
       );
 
       // The last row says where the next scans begin.
@@ -135,11 +128,8 @@ describeWithPostgresServer("plans", (database) => {
     );
     const ids = [waiting?.click_id, waiting?.session_id];
 
-    const found = await explain(
-      "select",
-      "select * from $schema.shed(1, 1::smallint, 3::smallint, $1, $2)",
-      ids,
-    );
+    const shed = "select * from $schema.shed(1, 1::smallint, 3::smallint, $1, $2)";
+    const found = await explain("select", shed, ids);
 
     expect(found.rows).toMatchObject([{ urgency: 1 }]);
     expect(found.plan).toMatch(/update \S+events as event\s+set urgency = inherited.urgency/);
@@ -156,12 +146,12 @@ describeWithPostgresServer("plans", (database) => {
     const other = sample("click");
     stage.delivery.capacity = 1;
     await stage.add(other);
-    expect(await stage.delivery.deliverNext()).toBe(other.id);
+    await stage.delivers(other);
 
     expect(await sql("select count(*)::int as n from $schema.events where due_at is null")).toEqual([
       { n: 299 },
     ]);
     first.settle({ type: "delivered" });
-    for (const { id } of events.slice(1)) expect(await stage.delivery.deliverNext()).toBe(id);
+    await stage.delivers(...events.slice(1));
   });
 });
