@@ -344,7 +344,7 @@ describe("connections", () => {
 
 describe("abort", () => {
   it("ends what is under way, each with what is known of it", async () => {
-    const read = withResolvers();
+    const read = withResolvers<unknown>();
     const service = await faultyService({ onRequest: read.resolve });
     const transport = transportTo(service.url, { connections: 1, timeoutMs: 60_000 });
     const attempts = [transport.send(post), transport.send(post)];
