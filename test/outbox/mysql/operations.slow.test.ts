@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { openDatabase } from "../../../src/outbox/mysql/database.js";
 import { forgetOld } from "../../../src/outbox/mysql/upkeep.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
-import { sample, stranger } from "../../../src/testing/contract/samples.js";
+import { sample, stranger, withData } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { around, describeWithMariaDb } from "../../helpers/mysql.js";
 import { testOperations } from "../sql/operations.js";
@@ -98,17 +98,13 @@ describeWithMariaDb("operations", (database) => {
       pool.on("connection", (connection) => void connection.query(statement));
       await using stage = await Stage.open(() => create({ pool }));
       const visitor = stranger();
-      stage.start();
       for (const customerName of TEXTS) {
-        const event = sample("registration", visitor);
-        const odd = { ...event, data: { ...event.data, customerName } } as typeof event;
+        const odd = withData(sample("registration", visitor), { customerName });
         const before = Date.now();
-        await stage.add(odd, sample("payment", visitor));
-        const { live, settle } = await stage.delivery.next();
+        const { live, settle } = await stage.handOver(odd, sample("payment", visitor));
         expect(live.event).toEqual(odd);
         settle({ type: "dead", ...REJECTED, message: customerName });
-        const next = await stage.delivery.next();
-        next.settle(retryIn(1));
+        (await stage.delivery.next()).settle(retryIn(1));
         await stage.delivery.deliverNext();
         await stage.empty();
         const letter = (await stage.outbox.deadLetters.list()).at(-1);
@@ -125,18 +121,12 @@ describeWithMariaDb("operations", (database) => {
   );
 
   test("reads its rows in a pool that gives them in another shape", async () => {
-    const pool = database.pool({
-      rowsAsArray: true,
-      supportBigNumbers: true,
-      bigNumberStrings: true,
-      typeCast: false,
-    });
+    const bigNumbers = { supportBigNumbers: true, bigNumberStrings: true };
+    const pool = database.pool({ rowsAsArray: true, ...bigNumbers, typeCast: false });
     await using stage = await Stage.open(() => create({ pool }));
     const event = sample("payment");
-    await stage.add(event);
-    stage.start();
 
-    expect((await stage.delivery.next()).live.event).toEqual(event);
+    expect((await stage.handOver(event)).live.event).toEqual(event);
   });
 
   test("a full outbox has room for a payment if another process claims the oldest clicks meanwhile", async () => {
@@ -176,20 +166,18 @@ describeWithMariaDb("operations", (database) => {
     const events = [sample("payment"), sample("payment")] as const;
     await other.add(events[0]);
     await other.close();
-    expect(await stage.delivery.deliverNext()).toBe(events[0].id);
+    await stage.delivers(events[0]);
 
     const host = await database.begin();
     await stage.outbox.add(events[1], host);
     await host.end("commit");
 
-    expect(await stage.delivery.deliverNext()).toBe(events[1].id);
+    await stage.delivers(events[1]);
   });
 
   test("keeps nothing of a visitor once the event is delivered", async () => {
     await using stage = await Stage.open(() => create());
-    stage.start();
-    await stage.add(sample("registration"));
-    await stage.delivery.deliverNext();
+    (await stage.handOver(sample("registration"))).settle({ type: "delivered" });
     await stage.empty();
 
     expect(await sql("select click_id, session_id, data, history, death from $prefixevents")).toEqual([
@@ -200,18 +188,15 @@ describeWithMariaDb("operations", (database) => {
   test("leaves no lock and no transaction behind", async () => {
     const pool = database.pool();
     await using stage = await Stage.open(() => create({ pool }));
-    stage.start();
+    stage.deliverAll();
     await stage.add(sample("payment"), sample("click"));
-    for (let nth = 0; nth < 2; nth++) await stage.delivery.deliverNext();
     await stage.empty();
 
     // The server shows what it showed before to those who ask again within 100 ms.
     await expect
       .poll(() => sql("select trx_id from information_schema.innodb_trx"), { interval: 200 })
       .toEqual([]);
-    const [[row]] = (await pool.query("select @@innodb_lock_wait_timeout as patience")) as never as [
-      [{ patience: number }],
-    ];
-    expect(row.patience).toBe(50);
+    const [rows] = await pool.query("select @@innodb_lock_wait_timeout as patience");
+    expect(rows).toEqual([{ patience: 50 }]);
   });
 });

@@ -1,4 +1,4 @@
-import type { Lane } from "express-affiliate/outbox";
+import type { Endpoint, Lane } from "express-affiliate/outbox";
 import { beforeAll, expect, test } from "vitest";
 import { priorityOf } from "../../../src/conversion/kinds.js";
 import { ENTERED_AT_ONCE } from "../../../src/outbox/mysql/candidates.js";
@@ -17,11 +17,7 @@ const MOST = 1_000;
 
 describeWithMariaDb("rows that are read", (database) => {
   const { create, reopen, sql } = database;
-  const lane = (endpoint: Lane["endpoint"], rules: Partial<Lane> = {}): Lane => ({
-    endpoint,
-    limit: 8,
-    ...rules,
-  });
+  const lane = (endpoint: Endpoint, rules: Partial<Lane> = {}) => ({ endpoint, limit: 8, ...rules });
 
   // Strangers' events of every urgency: a quarter rest, a quarter have rested; a third wait behind
   // the one before them.
@@ -69,10 +65,8 @@ describeWithMariaDb("rows that are read", (database) => {
     stage.delivery.lanes = lanes;
     stage.delivery.capacity = 8;
     stage.start();
-    const [click, registration, payment] = paying();
-    await stage.add(click, registration, payment);
-    const handed = [await stage.delivery.next(), await stage.delivery.next()];
-    for (const { settle } of handed) settle({ type: "delivered" });
+    await stage.add(...paying());
+    for (const { settle } of await stage.take(2)) settle({ type: "delivered" });
     await expect.poll(() => stage.delivery.told.length).toBeGreaterThanOrEqual(2);
 
     expect(statements.length).toBeGreaterThan(5);
