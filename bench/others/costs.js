@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Agent } from "undici";
-import none from "./adapters/none.js";
+import { none } from "./adapters/index.js";
 import { startHost } from "./host.js";
 import { startService } from "./service.js";
 import { sizeOf } from "./size.js";
@@ -44,7 +44,7 @@ export async function costsOf(adapters, placeFor, load) {
       console.error("costs", name, `the rounds do not agree: ${lacking.join(", ")}, try ${nth} of ${TRIES}`);
     }
   }
-  for (const { name, loads, packages } of [none, ...adapters]) {
+  for (const { name, packages = [], loads = packages } of [none, ...adapters]) {
     Object.assign(costs[name], {
       heapPerEvent: await heapOf(name, placeFor),
       importMs: importMsOf(loads),

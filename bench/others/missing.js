@@ -7,7 +7,9 @@ const isHere = (path) => existsSync(new URL(path, import.meta.url));
 export function missing(pairs) {
   const needs = (name) => pairs.some(({ adapter, act }) => adapter.name === name || act.name === name);
   const serves = (server) => pairs.some(({ adapter }) => adapter.needs === server);
-  const installs = pairs.some(({ adapter }) => adapter.loads.some((name) => !name.startsWith(".")));
+  const installs = pairs.some(
+    ({ adapter: { packages } }) => packages && !packages.includes("express-affiliate"),
+  );
   return [
     !isHere("../../dist/index.js") && "the built package: npm run build",
     installs &&

@@ -5,10 +5,10 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import express from "express";
+import { adapters, none } from "./adapters/index.js";
 
-const { adapter: name, place } = JSON.parse(process.argv[2]);
-const { default: adapter } = await import(`./adapters/${name}.js`);
-const tracking = await adapter.start(place);
+const { adapter, place } = JSON.parse(process.argv[2]);
+const tracking = await [none, ...adapters].find(({ name }) => name === adapter).start(place);
 
 const app = express().disable("x-powered-by");
 app.post("/checkout", express.json(), async (req, res) => {
@@ -24,7 +24,7 @@ process.once("SIGTERM", () => {
   const idle = setInterval(() => server.closeIdleConnections(), 20);
   server.close(async () => {
     clearInterval(idle);
-    await tracking.close();
+    await tracking.close?.();
     process.off("disconnect", process.exit);
     process.disconnect();
   });

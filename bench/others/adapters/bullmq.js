@@ -1,11 +1,10 @@
-import { post } from "./http.js";
+import { post } from "./fetch.js";
 
-export default {
+export const bullmq = {
   name: "bullmq",
   title: "BullMQ",
   setUp:
     "`await queue.add()` with 3 attempts and exponential backoff from 1 s; in the shop, a worker of the default concurrency 1, which posts with `fetch` and a limit of 10 s; Redis with an append-only file. At the end `worker.close()`",
-  isDurable: true,
   needs: "redis",
   packages: ["bullmq", "ioredis"],
   loads: ["bullmq"],
@@ -39,4 +38,13 @@ export default {
       },
     };
   },
+};
+
+export const bullmqId = {
+  ...bullmq,
+  name: "bullmq-id",
+  title: "BullMQ, `jobId`",
+  setUp: "the same, with the payment's id as `jobId`",
+  follows: ["https://docs.bullmq.io/guide/jobs/job-ids"],
+  start: (place) => bullmq.start(place, (paymentId) => paymentId),
 };

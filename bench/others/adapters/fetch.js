@@ -1,20 +1,63 @@
-import { PATH, requestOf } from "./http.js";
+const follows = ["https://nodejs.org/docs/latest-v20.x/api/globals.html#fetch"];
 
-export default {
+/** The request of the service's specification, for adapters that post each payment themselves. */
+function send(service, { visitor, email, total }, signal) {
+  const payment = { leadType: "PAYMENT", customerEmail: email, leadValue: total };
+  return fetch(`${service}/api/v1/tracking/lead/payment`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ clientId: 1, ...payment, sessionId: visitor }),
+    signal,
+  });
+}
+
+/** One attempt of an adapter that retries, with a time limit, as ours has one. */
+export async function post(service, payment) {
+  const response = await send(service, payment, AbortSignal.timeout(10_000));
+  await response.text();
+  if (!response.ok) throw new Error(response.statusText);
+}
+
+export const fetchAndCatch = {
   name: "fetch",
   title: "`fetch().catch()`",
   setUp: "not awaited; no retries, no time limit of its own",
-  packages: [],
-  loads: [],
-  follows: ["https://nodejs.org/docs/latest-v20.x/api/globals.html#fetch"],
+  follows,
+  start: ({ service }) => ({
+    track(payment) {
+      send(service, payment)
+        .then((response) => response.text())
+        .catch(() => {});
+    },
+  }),
+};
+
+export const awaitedFetch = {
+  name: "awaited-fetch",
+  title: "awaited `fetch`",
+  setUp: "awaited before the response; no retries, no time limit. Without an answer, the checkout fails",
+  follows,
+  start: ({ service }) => ({
+    async track(payment) {
+      const response = await send(service, payment);
+      await response.text();
+    },
+  }),
+};
+
+export const pRetry = {
+  name: "p-retry",
+  title: "`fetch`, p-retry",
+  setUp:
+    "not awaited; attempts of at most 10 s; by default 10 retries, after 1 s, 2 s, 4 s and so on. Nothing at the end: retries keep the process alive",
+  packages: ["p-retry"],
+  follows: ["https://github.com/sindresorhus/p-retry#readme"],
   async start({ service }) {
+    const { default: retry } = await import("p-retry");
     return {
       track(payment) {
-        fetch(service + PATH, requestOf(payment))
-          .then((response) => response.text())
-          .catch(() => {});
+        retry(() => post(service, payment)).catch(() => {});
       },
-      async close() {},
     };
   },
 };

@@ -1,11 +1,10 @@
-import { post } from "./http.js";
+import { post } from "./fetch.js";
 
-export default {
+export const graphileWorker = {
   name: "graphile-worker",
   title: "graphile-worker",
   setUp:
     "`await addJob()` with the payment's id as `jobKey`; by default 25 attempts with exponential backoff, and a worker of concurrency 1 that looks every 2 s, and at once when a job is added, and posts with `fetch` and a limit of 10 s. At the end `runner.stop()`",
-  isDurable: true,
   needs: "postgres",
   packages: ["graphile-worker", "pg"],
   loads: ["graphile-worker"],
@@ -26,8 +25,7 @@ export default {
       taskList: { payment: (payload) => post(service, payload) },
     });
     return {
-      track: ({ paymentId, ...payment }) =>
-        runner.addJob("payment", { paymentId, ...payment }, { jobKey: paymentId }),
+      track: (payment) => runner.addJob("payment", payment, { jobKey: payment.paymentId }),
       async held() {
         const { rows } = await pgPool.query(
           "select payload from graphile_worker._private_jobs where attempts >= max_attempts",

@@ -1,24 +1,17 @@
-import awaitedFetch from "./awaited-fetch.js";
-import bullmq from "./bullmq.js";
-import bullmqId from "./bullmq-id.js";
-import disk from "./disk.js";
-import fetchAndCatch from "./fetch.js";
-import graphileWorker from "./graphile-worker.js";
-import memory from "./memory.js";
-import pRetry from "./p-retry.js";
-import pgBoss from "./pg-boss.js";
-import postgres from "./postgres.js";
-import posthog from "./posthog.js";
-import posthogId from "./posthog-id.js";
-import segment from "./segment.js";
-import segmentId from "./segment-id.js";
+import { bullmq, bullmqId } from "./bullmq.js";
+import { awaitedFetch, fetchAndCatch, pRetry } from "./fetch.js";
+import { graphileWorker } from "./graphile-worker.js";
+import { disk, memory, postgres } from "./ours.js";
+import { pgBoss } from "./pg-boss.js";
+import { posthog, posthogId } from "./posthog.js";
+import { segment, segmentId } from "./segment.js";
 
 /**
  * What is compared, in the order of the tables. Each has a `name`, and a `title`, `setUp` and
- * `follows`, which docs/compare.md shows; the `packages` that it takes and the modules that it
- * `loads`; whether it `isDurable`, which is to keep payments outside the process; what server it
- * `needs`; whether its service `dropsKnown` ids; and `start(place)`, which gives `track(payment)`,
- * `close()` and, if an operator can send what was given up, `held()`.
+ * `follows`, which the pages show; the `packages` that it takes, and the modules that it `loads` if
+ * they are not those; what server it `needs`; whether its service `dropsKnown` ids; and
+ * `start(place)`, which gives `track(payment)`, `close()` if the end needs it and, if an operator
+ * can send what was given up, `held()`.
  */
 export const adapters = [
   fetchAndCatch,
@@ -36,3 +29,6 @@ export const adapters = [
   disk,
   postgres,
 ];
+
+/** The shop without tracking: what the costs are measured against. */
+export const none = { name: "none", title: "no tracking", start: () => ({ track() {} }) };

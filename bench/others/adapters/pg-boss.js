@@ -1,17 +1,15 @@
-import { post } from "./http.js";
+import { post } from "./fetch.js";
 import { uuidOf } from "./uuid.js";
 
 const QUEUE = "payments";
 
-export default {
+export const pgBoss = {
   name: "pg-boss",
   title: "pg-boss",
   setUp:
     "`await boss.send()` with a job's `id` made of the payment's; by default 2 retries. A worker takes up to 100 jobs every 0.5 s (by default 1 every 2 s), posts them with `fetch` and a limit of 10 s, and calls `fail()` for each that failed. At the end `boss.stop()`",
-  isDurable: true,
   needs: "postgres",
   packages: ["pg-boss"],
-  loads: ["pg-boss"],
   follows: [
     "https://timgit.github.io/pg-boss/#/./api/jobs",
     "https://timgit.github.io/pg-boss/#/./api/workers",
