@@ -13,6 +13,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
+import { compareWithOthers } from "./others/run.js";
 import { writeSummary } from "./readme.js";
 import { type Bench, createReport } from "./report.js";
 import { benchAnswers } from "./sections/answers.js";
@@ -25,7 +26,6 @@ import { benchLoopDelay } from "./sections/loop-delay.js";
 import { benchMainThread } from "./sections/main-thread.js";
 import { benchStartUp } from "./sections/start-up.js";
 import { tableOf } from "./table.js";
-import { compareWithOthers } from "./with-others.js";
 
 const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   answers: benchAnswers,

@@ -1,5 +1,13 @@
 export type Cell = string | number;
 
+/** A page with a text between its two marks, in place of what stands there. */
+export function between(page: string, [begin, end]: readonly [string, string], text: string): string {
+  const [before, rest = ""] = page.split(begin);
+  const [, after] = rest.split(end);
+  if (after === undefined) throw new Error(`a page must have "${begin}" and "${end}"`);
+  return `${before}${begin}\n\n${text}\n\n${end}${after}`;
+}
+
 /** Rows of the same columns as a table in Markdown, aligned for those who read it as it is. */
 export function tableOf(rows: readonly Readonly<Record<string, Cell>>[]): string {
   const names = Object.keys(rows[0] ?? {});

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { Agent } from "undici";
+import { median } from "../statistics.ts";
 import { none } from "./adapters/index.js";
 import { startHost } from "./host.js";
 import { startService } from "./service.js";
@@ -30,23 +30,22 @@ export async function costsOf(adapters, placeFor, load) {
   for (let nth = 1; nth <= TRIES && left.length > 0; nth++) {
     const rounds = [];
     const measured = new Set([none, ...left]);
-    for (let round = 0; round < ROUNDS; round++) rounds.push(await measureRound(measured, placeFor, load));
-    for (const { name } of left) {
-      const found = figuresOf(
-        rounds.map((round) => round[name]),
-        rounds.map((round) => round.none),
-      );
-      costs[name] = { ...found, ...costs[name] };
+    for (let round = 0; round < ROUNDS; round++) {
+      rounds[round] = {};
+      for (const adapter of measured) rounds[round][adapter.name] = await pacedWith(adapter, placeFor, load);
     }
-    left = left.filter(({ name }) => FIGURES.some((figure) => !costs[name][figure]));
-    for (const { name } of left) {
-      const lacking = FIGURES.filter((figure) => !costs[name][figure]);
-      console.error("costs", name, `the rounds do not agree: ${lacking.join(", ")}, try ${nth} of ${TRIES}`);
+    for (const { name } of left) costs[name] = { ...figuresOf(name, rounds), ...costs[name] };
+    const lacking = ({ name }) => FIGURES.filter((figure) => !costs[name][figure]);
+    left = left.filter((adapter) => lacking(adapter).length > 0);
+    for (const adapter of left) {
+      const what = `the rounds do not agree: ${lacking(adapter).join(", ")}, try ${nth} of ${TRIES}`;
+      console.error("costs", adapter.name, what);
     }
   }
-  for (const { name, packages = [], loads = packages } of [none, ...adapters]) {
+  for (const adapter of [none, ...adapters]) {
+    const { name, packages = [], loads = packages } = adapter;
     Object.assign(costs[name], {
-      heapPerEvent: await heapOf(name, placeFor),
+      heapPerEvent: await heapOf(adapter, placeFor),
       importMs: importMsOf(loads),
       bytesOnDisk: sizeOf(packages),
     });
@@ -55,20 +54,13 @@ export async function costsOf(adapters, placeFor, load) {
   return costs;
 }
 
-async function measureRound(adapters, placeFor, load) {
-  const measured = {};
-  for (const { name } of adapters) measured[name] = await pacedWith(name, placeFor, load);
-  return measured;
-}
-
 /** Of each figure the ratio to `none` in each round; nothing of those whose rounds do not agree. */
-function figuresOf(rounds, without) {
+function figuresOf(name, rounds) {
   return Object.fromEntries(
     FIGURES.flatMap((figure) => {
-      const ratios = rounds.map((round, nth) => round[figure] / without[nth][figure]);
-      // The shop without tracking is always its own measure: its rounds have to agree by
-      // themselves.
-      const judged = ratios.every((ratio) => ratio === 1) ? rounds.map((round) => round[figure]) : ratios;
+      const ratios = rounds.map((round) => round[name][figure] / round.none[figure]);
+      // The shop without tracking is its own measure: its rounds have to agree by themselves.
+      const judged = name === none.name ? rounds.map((round) => round.none[figure]) : ratios;
       return Math.max(...judged) <= Math.min(...judged) * AGREE ? [[figure, ratios]] : [];
     }),
   );
@@ -77,16 +69,13 @@ function figuresOf(rounds, without) {
 async function open(adapter, placeFor) {
   const service = await startService();
   const place = { ...(await placeFor(adapter)), service: `http://127.0.0.1:${service.port}` };
-  const host = await startHost(adapter, place, ["--expose-gc"]);
+  const host = await startHost(adapter.name, place, ["--expose-gc"]);
   const agent = new Agent({ connections: 256 });
-  let nth = 0;
+  let visitor = 0;
   return {
     service,
     ask: host.ask,
-    visit() {
-      const visitor = ++nth;
-      return host.pay(`e-${visitor}@shop.example`, `visitor-${visitor}`, agent);
-    },
+    visit: () => host.pay(`e-${++visitor}@shop.example`, `visitor-${visitor}`, agent),
     async end() {
       const exit = once(host.shop, "exit");
       host.shop.kill("SIGKILL");
@@ -126,13 +115,14 @@ async function paced(shop, ms) {
   }
   return (await Promise.all(visits)).map(({ waited }) => waited);
 }
+
 /**
  * Bytes of the main thread's heap for each event that waits for a service that takes requests and
  * does not answer.
  */
 async function heapOf(adapter, placeFor) {
   // Nothing waits but the visitor.
-  if (["none", "awaited-fetch"].includes(adapter)) return null;
+  if (["none", "awaited-fetch"].includes(adapter.name)) return null;
   const shop = await open(adapter, placeFor);
   for (let nth = 0; nth < 200; nth++) await shop.visit();
   await sleep(500);
@@ -149,9 +139,7 @@ async function heapOf(adapter, placeFor) {
 function importMsOf(loads) {
   const imports = loads.map((name) => `await import(${JSON.stringify(name)});`).join(" ");
   const code = `const began = performance.now(); ${imports} console.log(performance.now() - began);`;
-  const cwd = fileURLToPath(new URL(".", import.meta.url));
-  const times = Array.from({ length: STARTS }, () =>
-    Number(execFileSync(process.execPath, ["--input-type=module", "-e", code], { cwd })),
-  ).sort((a, b) => a - b);
-  return Math.round(times[(STARTS - 1) / 2]);
+  const run = () =>
+    execFileSync(process.execPath, ["--input-type=module", "-e", code], { cwd: "bench/others" });
+  return Math.round(median(Array.from({ length: STARTS }, () => Number(run()))));
 }

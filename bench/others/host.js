@@ -1,17 +1,15 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { request } from "undici";
 
 // As long as a patient visitor waits.
 const VISITOR_MS = 60_000;
 const NO_PROCESS = ["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"];
-const SHOP = fileURLToPath(new URL("shop.js", import.meta.url));
 
 /** Starts a shop in a process of its own. */
 export async function startHost(adapter, place, execArgv = []) {
   const stdio = ["ignore", "ignore", "ignore", "ipc"];
-  const shop = fork(SHOP, [JSON.stringify({ adapter, place })], { execArgv, stdio });
+  const shop = fork("bench/others/shop.js", [JSON.stringify({ adapter, place })], { execArgv, stdio });
   const failed = once(shop, "exit").then(([code, signal]) => {
     throw new Error(`the shop with ${adapter} did not start: ${code ?? signal}`);
   });
@@ -31,8 +29,7 @@ export async function startHost(adapter, place, execArgv = []) {
      */
     async pay(email, visitor, dispatcher) {
       const began = performance.now();
-      let isUnserved = false;
-      const status = await request(`http://127.0.0.1:${port}/checkout`, {
+      const got = await request(`http://127.0.0.1:${port}/checkout`, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ paymentId: email, email, total: 19.9, visitor }),
@@ -40,17 +37,14 @@ export async function startHost(adapter, place, execArgv = []) {
         bodyTimeout: VISITOR_MS,
         dispatcher,
       }).then(
-        async (response) => {
-          await response.body.dump();
-          return response.statusCode;
+        async ({ statusCode, body }) => {
+          await body.dump();
+          return { status: statusCode, isUnserved: false };
         },
-        ({ code }) => {
-          isUnserved = NO_PROCESS.includes(code);
-          return 0;
-        },
+        ({ code }) => ({ status: 0, isUnserved: NO_PROCESS.includes(code) }),
       );
       const answered = performance.now();
-      return { email, status, isUnserved, answered, waited: answered - began };
+      return { email, ...got, answered, waited: answered - began };
     },
   };
 }

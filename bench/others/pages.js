@@ -1,27 +1,19 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { between } from "../table.ts";
 import { adapters, none } from "./adapters/index.js";
 import { PER_SECOND } from "./costs.js";
 import { readResults } from "./results.js";
 import { scenarios } from "./scenarios.js";
 
-const at = (path) => new URL(`../../${path}`, import.meta.url);
-const BEGIN = "<!-- begin: from bench/others/results by `npm run bench others` -->";
-const END = "<!-- end: from bench/others/results -->";
+const MARKS = [
+  "<!-- begin: from bench/others/results by `npm run bench others` -->",
+  "<!-- end: from bench/others/results -->",
+];
+/** The columns and the rows of README.md. */
+const SHORT = ["fetch", "segment", "posthog", "memory", "disk"];
+const SHORT_ROWS = ["down", "silent", "lose", "deploy-down", "kill-down", "reload"];
 /** Our outboxes that keep payments outside the process. */
 const KEPT_OUTSIDE = ["disk", "postgres"];
-const SHORT = ["fetch", "segment", "posthog", "memory", "disk"];
-/**
- * The rows of README.md. Each stands alone, so a title that leans on the row above has another one
- * here.
- */
-const SHORT_ROWS = {
-  down: undefined,
-  silent: undefined,
-  lose: undefined,
-  "deploy-down": "host deployed, service down",
-  "kill-down": "host killed (`kill -9`), service down",
-  reload: undefined,
-};
 
 /**
  * The pages that show the last results, and what puts them there.
@@ -37,48 +29,57 @@ export const PAGES = [
 export function writePages() {
   const results = readResults();
   for (const [path, withTables] of PAGES)
-    writeFileSync(at(path), withTables(readFileSync(at(path), "utf8"), results));
+    writeFileSync(path, withTables(readFileSync(path, "utf8"), results));
 }
 
 /** README.md with its table: what became of the payments in the scenarios that decide. */
 export function withShort(page, { measuredOn, outcomes }) {
   const columns = measuredIn(outcomes).filter(({ name }) => SHORT.includes(name));
-  const head = [`of ${number(measuredOn.payments)} payments`, ...columns.map(({ title }) => title)];
   const rows = scenarios
-    .filter(({ name }) => name in SHORT_ROWS)
-    .map(({ name, title }) => ({ name, title: SHORT_ROWS[name] ?? title }));
-  return between(page, tableOf(head, columns, rows, outcomes, fate));
+    .filter(({ name }) => SHORT_ROWS.includes(name))
+    .map(({ name, title, wholeTitle = title }) => ({ name, title: wholeTitle }));
+  const corner = `of ${number(measuredOn.payments)} payments`;
+  return between(page, MARKS, byScenario(outcomes, fate, { corner, rows, columns }));
 }
 
 /** docs/compare.md: what became of the payments, and the costs. */
 export function withWhole(page, { measuredOn, outcomes, costs }) {
+  const rows = [none, ...adapters]
+    .filter(({ name }) => costs[name])
+    .map(({ name, title }) => [title, ...Object.values(COSTS).map((show) => show(costs[name]))]);
   const parts = [
     circumstances(measuredOn),
-    answered(FATE, outcomes),
+    section(
+      "What became of the payments?",
+      [FATES, ...lostByKill(outcomes)].join("\n\n"),
+      byScenario(outcomes, fateAndOrder),
+    ),
     section(
       "What does it cost the host?",
       `One package at a time, at ${PER_SECOND} requests a second. The first three columns are ratios to the shop without tracking in the same round: the median round, and the spread of the rounds. "–": its rounds differed by more than a third. The heap is the main thread's. From Node 22.13 on, our disk outbox takes ${megabytes(costs.disk.bytesOnDisk - costs.memory.bytesOnDisk)} MB less.`,
-      table(
-        COSTS,
-        [none, ...adapters].filter(({ name }) => costs[name]).map((adapter) => costRow(adapter, costs)),
-      ),
+      table(["", ...Object.keys(COSTS)], rows),
     ),
   ];
-  return between(page, parts.join("\n\n"));
+  return between(page, MARKS, parts.join("\n\n"));
 }
 
 /** bench/results/others.md: how each was set up, and how long it took in each scenario. */
 export function withTimes(page, { measuredOn, outcomes }) {
-  const setUp = section(
-    "How was each set up?",
-    "Versions: `bench/others/package.json`. Nothing else is set.",
-    table(
-      ["its documentation", "set-up"],
-      measuredIn(outcomes).map(({ title, setUp, follows }) => [linked(title, follows), setUp]),
+  const setUps = measuredIn(outcomes).map(({ title, setUp, follows }) => [linked(title, follows), setUp]);
+  const parts = [
+    circumstances(measuredOn),
+    section(
+      "How was each set up?",
+      "Versions: `bench/others/package.json`. Nothing else is set.",
+      table(["its documentation", "set-up"], setUps),
     ),
-  );
-  const parts = [circumstances(measuredOn), setUp, ...TIMES.map((time) => answered(time, outcomes))];
-  return between(page, parts.join("\n\n"));
+    section(
+      "When did the last one arrive?",
+      "Seconds after the last visitor had come and the service was well.",
+      byScenario(outcomes, ({ lastMs }) => (lastMs / 1_000).toFixed(1)),
+    ),
+  ];
+  return between(page, MARKS, parts.join("\n\n"));
 }
 
 /** Those whose every scenario was measured, in the order of the tables. */
@@ -89,19 +90,19 @@ function measuredIn(outcomes) {
 const circumstances = ({ node, cores, payments, inMs }) =>
   `${number(payments)} payments in ${inMs / 1_000} s, on Node ${node} and ${cores} cores that the shop, its visitors and the service share.`;
 
-function answered({ question, explained, answer }, outcomes) {
-  const columns = measuredIn(outcomes);
-  const head = ["", ...columns.map(({ title }) => title)];
-  return section(question, explained(outcomes), tableOf(head, columns, scenarios, outcomes, answer));
-}
-
 /** A row for each scenario, a column for each adapter. */
-function tableOf(head, columns, acts, outcomes, answer) {
-  const rows = acts.map(({ name, title }) => [
-    title,
-    ...columns.map((adapter) => answer(outcomes[name][adapter.name], adapter)),
-  ]);
-  return table(head, rows);
+function byScenario(
+  outcomes,
+  answer,
+  { corner = "", rows = scenarios, columns = measuredIn(outcomes) } = {},
+) {
+  return table(
+    [corner, ...columns.map(({ title }) => title)],
+    rows.map(({ name, title }) => [
+      title,
+      ...columns.map((adapter) => answer(outcomes[name][adapter.name], adapter)),
+    ]),
+  );
 }
 
 /** `5 missing, 2 held`, or `all once`. An asterisk: each repetition has the first one's id. */
@@ -117,37 +118,21 @@ function fate({ happened, arrived, held, twice, repeatedKeys }, { dropsKnown = f
 }
 
 function fateAndOrder(outcome, adapter) {
-  const { failed, unserved = 0 } = outcome.visitors;
+  const { failed, unserved } = outcome.visitors;
+  const what = fate(outcome, adapter);
   const words = [
+    ...(what === "all once" ? [] : [what]),
     ...counted(outcome.outOfOrder, "late"),
     ...counted(failed, "checkouts failed"),
     ...counted(unserved, "unserved"),
   ];
-  const what = fate(outcome, adapter);
-  return [what === "all once" ? "✓" : what, ...words]
-    .filter((word, _, { length }) => word !== "✓" || length === 1)
-    .join(", ");
+  return words.join(", ") || "✓";
 }
 
 const counted = (count, word) => (count > 0 ? [`${number(count)} ${word}`] : []);
 
-const FATE = {
-  question: "What became of the payments?",
-  explained: (outcomes) =>
-    [
-      "Of those whose checkout succeeded. ✓: each arrived once, in order. *Missing*: not there when nothing had come for 70 s. *Held*: given up, and an operator can send it: our dead letters, failed jobs of the queues. *Repeated*: arrived again; with an asterisk, with the same id, by which Segment's and PostHog's services drop it. *Late*: after a later payment of that visitor, who pays once a second. *Failed*: the visitor got an error, or no answer within a minute. *Unserved*: no process was there to answer.",
-      ...lostByKill(outcomes),
-    ].join("\n\n"),
-  answer: fateAndOrder,
-};
-
-const TIMES = [
-  {
-    question: "When did the last one arrive?",
-    explained: () => "Seconds after the last visitor had come and the service was well.",
-    answer: ({ lastMs }) => (lastMs / 1_000).toFixed(1),
-  },
-];
+const FATES =
+  "Of those whose checkout succeeded. ✓: each arrived once, in order. *Missing*: not there when nothing had come for 70 s. *Held*: given up, and an operator can send it: our dead letters, failed jobs of the queues. *Repeated*: arrived again; with an asterisk, with the same id, by which Segment's and PostHog's services drop it. *Late*: after a later payment of that visitor, who pays once a second. *Failed*: the visitor got an error, or no answer within a minute. *Unserved*: no process was there to answer.";
 
 /**
  * What a kill cost our outboxes that keep payments outside the process: how close to it the
@@ -157,10 +142,10 @@ function lostByKill(outcomes) {
   const lost = measuredIn(outcomes)
     .filter(({ name }) => KEPT_OUTSIDE.includes(name))
     .flatMap(({ name, title }) => {
-      const found = scenarios.flatMap((scenario) => outcomes[scenario.name][name].answeredMs ?? []);
-      if (found.length === 0) return [];
-      const most = Math.max(...found.flatMap(({ first, last }) => [Math.abs(first), Math.abs(last)]));
-      return [`${number(most)} ms (${title})`];
+      const answered = scenarios.flatMap((scenario) =>
+        Object.values(outcomes[scenario.name][name].answeredMs ?? {}).map(Math.abs),
+      );
+      return answered.length > 0 ? [`${number(Math.max(...answered))} ms (${title})`] : [];
     });
   if (lost.length === 0) return [];
   return [
@@ -168,28 +153,16 @@ function lostByKill(outcomes) {
   ];
 }
 
-const COSTS = [
-  "",
-  "visitor's wait, median",
-  "99th percentile",
-  "main thread",
-  "heap, bytes an event that waits",
-  "`import`, ms",
-  "with dependencies, MB",
-];
-
-function costRow({ name, title }, costs) {
-  const { p50, p99, mainThread, heapPerEvent, importMs, bytesOnDisk } = costs[name];
-  return [
-    title,
-    beside(p50),
-    beside(p99),
-    beside(mainThread),
+/** The columns of the costs. */
+const COSTS = {
+  "visitor's wait, median": ({ p50 }) => beside(p50),
+  "99th percentile": ({ p99 }) => beside(p99),
+  "main thread": ({ mainThread }) => beside(mainThread),
+  "heap, bytes an event that waits": ({ heapPerEvent }) =>
     heapPerEvent === null ? "–" : number(heapPerEvent),
-    number(importMs),
-    megabytes(bytesOnDisk),
-  ];
-}
+  "`import`, ms": ({ importMs }) => number(importMs),
+  "with dependencies, MB": ({ bytesOnDisk }) => megabytes(bytesOnDisk),
+};
 
 /**
  * `1.21 (1.18 to 1.25)`: the median of the rounds and their spread. A figure whose rounds do not
@@ -203,9 +176,7 @@ function beside(rounds) {
 
 const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
 
-function section(heading, text, rows) {
-  return `## ${heading}\n\n${text}\n\n${rows}`;
-}
+const section = (heading, text, rows) => `## ${heading}\n\n${text}\n\n${rows}`;
 
 /** The title leads to the first page, numbers to the others. */
 function linked(title, pages) {
@@ -221,11 +192,4 @@ function table(head, rows) {
 
 function number(value) {
   return value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 1 : 0 });
-}
-
-function between(page, text) {
-  const [before, rest = ""] = page.split(BEGIN);
-  const [, after] = rest.split(END);
-  if (after === undefined) throw new Error(`a page must have "${BEGIN}" and "${END}"`);
-  return `${before}${BEGIN}\n\n${text}\n\n${END}${after}`;
 }

@@ -1,42 +1,38 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { adapters } from "./adapters/index.js";
 import { LOAD, scenarios } from "./scenarios.js";
 
-const FILE = new URL("results/node-20.json", import.meta.url);
+const FILE = "bench/others/results/node-20.json";
 
 /** The last results: `measuredOn`, `outcomes` by scenario and adapter, `costs` by adapter. */
 export const readResults = () => JSON.parse(readFileSync(FILE, "utf8"));
 
 /** Puts what was measured in place of what was measured before. */
 export function writeResults({ outcomes = {}, costs = {} }) {
-  const before = existsSync(FILE) ? readResults() : { outcomes: {}, costs: {} };
+  const before = readResults();
   const names = adapters.map(({ name }) => name);
-  const pick = (all, of) =>
-    Object.fromEntries(of.filter((name) => all[name]).map((name) => [name, all[name]]));
-  const results = {
-    measuredOn: {
-      node: process.versions.node,
-      cores: availableParallelism(),
-      payments: LOAD.events,
-      inMs: LOAD.ms,
-    },
-    outcomes: Object.fromEntries(
-      scenarios.map(({ name }) => [name, pick({ ...before.outcomes[name], ...outcomes[name] }, names)]),
-    ),
-    costs: pick({ ...before.costs, ...costs }, ["none", ...names]),
+  const measuredOn = {
+    node: process.versions.node,
+    cores: availableParallelism(),
+    payments: LOAD.events,
+    inMs: LOAD.ms,
   };
-  writeFileSync(FILE, inRows(results));
+  const inScenarios = scenarios.map(({ name }) => [
+    name,
+    rows({ ...before.outcomes[name], ...outcomes[name] }, names),
+  ]);
+  const json = block([
+    ["measuredOn", JSON.stringify(measuredOn)],
+    ["outcomes", block(inScenarios)],
+    ["costs", rows({ ...before.costs, ...costs }, ["none", ...names])],
+  ]);
+  writeFileSync(FILE, `${json}\n`);
 }
 
-/** As JSON. Each measured row is one line, so that a diff shows what was measured anew. */
-function inRows({ measuredOn, outcomes, costs }) {
-  return `${block({ measuredOn: JSON.stringify(measuredOn), outcomes: block(outcomes, rows), costs: rows(costs) })}\n`;
-}
+/** Each of the names that was measured is one line, so that a diff shows what was measured anew. */
+const rows = (all, names) =>
+  block(names.filter((name) => all[name]).map((name) => [name, JSON.stringify(all[name])]));
 
-const rows = (all) => block(all, JSON.stringify);
-
-function block(parts, textOf = (part) => part) {
-  const lines = Object.entries(parts).map(([name, part]) => `"${name}": ${textOf(part)}`);
-  return `{\n${lines.join(",\n")}\n}`;
-}
+/** An object as JSON, of names and the JSON of what they stand for. */
+const block = (parts) => `{\n${parts.map(([name, json]) => `"${name}": ${json}`).join(",\n")}\n}`;

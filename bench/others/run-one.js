@@ -1,7 +1,7 @@
 /**
  * One scenario with one adapter: the service, the visitors, and the shop in a process of its own.
- * Says `ready`, begins when it is told to, says `calm` once nothing more arrives for now, and at
- * the end what became of the payments.
+ * Says `ready`, begins when it is asked to, says `calm` once nothing more arrives for now, and at
+ * the end what became of the payments. Ends with the process that has started it.
  */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -24,7 +24,7 @@ const WARM = 240;
 const WARM_AT_ONCE = 8;
 
 const service = await startService();
-const nginx = scenario.nginx ? await startNginx(place.directory, service.port) : undefined;
+const nginx = scenario.nginx ? await startNginx(service.port) : undefined;
 const address = `http://127.0.0.1:${nginx?.port ?? service.port}`;
 const agent = new Agent();
 const shops = [];
@@ -64,13 +64,14 @@ async function signal(name) {
 }
 
 async function happen() {
-  const services = (scenario.service ?? []).map(async ([at, mode], nth, all) => {
-    await sleep(at);
-    await service.be(mode, (all[nth + 1]?.[0] ?? at) - at);
-  });
-  if (!scenario.host) return Promise.all(services);
-  const [at, name] = scenario.host;
-  return Promise.all([...services, sleep(at).then(() => signal(name))]);
+  const { service: changes = [], host: [signalledAt, name] = [] } = scenario;
+  await Promise.all([
+    ...changes.map(async ([at, mode], nth) => {
+      await sleep(at);
+      await service.be(mode, (changes[nth + 1]?.[0] ?? at) - at);
+    }),
+    name && sleep(signalledAt).then(() => signal(name)),
+  ]);
 }
 
 // So that the first visitors do not wait for the compiler.
@@ -85,15 +86,15 @@ await once(process, "message");
 const began = performance.now();
 const happened = happen();
 let strangers = 0;
-const crowd = scenario.strangers
-  ? setInterval(
-      () => void visit(`stranger-${++strangers}@shop.example`, `stranger-${strangers}`),
-      STRANGER_EVERY_MS,
-    )
-  : undefined;
+const crowd = scenario.strangers && setInterval(visitOfStranger, STRANGER_EVERY_MS);
 
 const wanted = Math.ceil(load.events / times);
 const lastOf = new Map();
+
+function visitOfStranger() {
+  const name = `stranger-${++strangers}`;
+  visit(`${name}@shop.example`, name);
+}
 
 /**
  * A visitor pays again once the last payment was answered, so that the order in which they happened
@@ -109,37 +110,38 @@ function payNth(nth) {
 const visits = [];
 while (visits.length < load.events) {
   const due = Math.min(load.events, Math.ceil(((performance.now() - began) / load.ms) * load.events));
-  while (visits.length < due) {
-    visits.push(payNth(visits.length % wanted));
-  }
+  while (visits.length < due) visits.push(payNth(visits.length % wanted));
   await sleep(TICK_MS);
 }
 await happened;
 const ended = performance.now();
 
-const arrived = new Set();
 let seen = 0;
 let changed = ended;
 let isCalm = false;
 for (;;) {
   await sleep(LOOK_MS);
   const now = performance.now();
-  const news = service.arrivals.slice(seen).filter(({ email }) => email.startsWith("e-"));
-  for (const { email } of news) arrived.add(email);
-  seen = service.arrivals.length;
-  if (news.length > 0) changed = now;
-  if (!isCalm && (arrived.size === wanted || now - changed > CALM_MS)) {
+  const emails = service.arrivals.map(({ email }) => email).filter((email) => email.startsWith("e-"));
+  const haveAllArrived = new Set(emails).size === wanted;
+  if (emails.length > seen) changed = now;
+  seen = emails.length;
+  if (!isCalm && (haveAllArrived || now - changed > CALM_MS)) {
     isCalm = true;
     process.send("calm");
   }
-  const isEnough = arrived.size === wanted ? repeatsWithinMs : Math.max(load.quietMs, repeatsWithinMs);
+  const isEnough = haveAllArrived ? repeatsWithinMs : Math.max(load.quietMs, repeatsWithinMs);
   if (now - changed > isEnough || now - ended > AT_MOST_MS) break;
 }
 clearInterval(crowd);
-const got = await Promise.all(visits);
-const held = await host.ask("held");
-const { arrivals } = service;
-process.send(outcomeOf({ visits: got, arrivals, held, ended, killedAt, visitors: load.visitors }));
+const outcome = outcomeOf({
+  visits: await Promise.all(visits),
+  held: await host.ask("held"),
+  arrivals: service.arrivals,
+  ended,
+  killedAt,
+  visitors: load.visitors,
+});
 for (const shop of shops) shop.kill("SIGKILL");
-nginx?.stop();
-process.exit();
+await nginx?.stop();
+process.send(outcome);

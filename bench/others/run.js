@@ -1,13 +1,9 @@
-import { fork } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { scratch } from "../../proof/shared/scratch.ts";
+import { startCluster } from "../../test/helpers/cluster.ts";
+import { start } from "../child.ts";
 import { adapters } from "./adapters/index.js";
 import { costsOf } from "./costs.js";
-import { createLimit } from "./limit.js";
 import { missing } from "./missing.js";
 import { writePages } from "./pages.js";
 import { writeResults } from "./results.js";
@@ -26,43 +22,42 @@ const QUICK = {
  * `npm run bench others`: each adapter in each scenario, then what each costs. The results go to
  * results/ and into the pages.
  *
- * @param startCluster starts a PostgreSQL server.
- * @param only what to measure again: `disk`, `down`, `disk/down`, `costs`. Default: everything.
- * @param quick only sees that it runs: with few payments, nothing installed and nothing written.
+ * @param {{ only?: readonly string[], quick?: boolean }} options `only`: what to measure again:
+ * `disk`, `down`, `disk/down`, `costs`. Default: everything. `quick`: only sees that it runs: with
+ * few payments, nothing installed and nothing written.
  */
-export async function run({ startCluster, only = [], quick = false }) {
+export async function compareWithOthers({ only = [], quick = false }) {
   const load = quick ? QUICK.load : LOAD;
   const pairs = chosen(quick ? QUICK.only : only);
   const lacking = missing(pairs);
   if (lacking.length > 0) throw new Error(`missing:\n${lacking.map((each) => `  ${each}`).join("\n")}`);
 
-  const scratch = mkdtempSync(join(tmpdir(), "express-affiliate-others-"));
-  const servers = await startServers(pairs, scratch, startCluster);
+  const servers = await startServers(pairs);
   const keep = quick ? () => {} : writeResults;
   const failures = [];
+  const left = pairs.filter(({ act }) => act !== COSTS).values();
+
+  async function measureOneByOne() {
+    for (const { adapter, act: scenario } of left) {
+      try {
+        const place = await servers.placeFor(adapter);
+        const outcome = await outcomeOf({ adapter: adapter.name, scenario, place, load });
+        console.error(scenario.name, adapter.name, JSON.stringify(outcome));
+        keep({ outcomes: { [scenario.name]: { [adapter.name]: outcome } } });
+      } catch (cause) {
+        failures.push(new Error(`${adapter.name}, ${scenario.name}`, { cause }));
+      }
+    }
+  }
+
   try {
-    const atOnce = createLimit(AT_ONCE);
-    const busy = createLimit(1);
-    await Promise.all(
-      pairs.map(({ adapter: { name: adapter }, act: scenario }) =>
-        atOnce(async () => {
-          if (scenario === COSTS) return;
-          const outcome = await outcomeOf(
-            { adapter, scenario, place: await servers.placeFor(adapter), load },
-            busy,
-          );
-          console.error(scenario.name, adapter, JSON.stringify(outcome));
-          keep({ outcomes: { [scenario.name]: { [adapter]: outcome } } });
-        }).catch((error) => failures.push(error)),
-      ),
-    );
-    const measured = pairs.filter(({ act }) => act === COSTS).map(({ adapter }) => adapter);
-    keep({ costs: await costsOf(measured, servers.placeFor, load.costs) });
+    await Promise.all(Array.from({ length: AT_ONCE }, measureOneByOne));
+    const costed = pairs.filter(({ act }) => act === COSTS).map(({ adapter }) => adapter);
+    keep({ costs: await costsOf(costed, servers.placeFor, load.costs) });
     if (failures.length > 0) throw new AggregateError(failures, "some have to be measured again");
     if (!quick) writePages();
   } finally {
     await servers.stop();
-    rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
@@ -81,24 +76,20 @@ function chosen(only) {
     );
 }
 
-async function startServers(pairs, scratch, startCluster) {
+async function startServers(pairs) {
   const needs = (server) => pairs.some(({ adapter }) => adapter.needs === server);
-  const redis = needs("redis") ? await startRedis(scratch) : undefined;
+  const redis = needs("redis") ? await startRedis() : undefined;
   const cluster = needs("postgres") ? await startCluster() : undefined;
-  const dist = fileURLToPath(new URL("../../dist", import.meta.url));
   let runs = 0;
   return {
     /** A directory, a queue's name and a database of its own. */
-    async placeFor(adapter) {
-      const server = adapters.find((each) => each.name === adapter)?.needs;
-      const name = `run_${++runs}`;
-      const directory = join(scratch, name);
-      mkdirSync(directory);
-      const postgres = server === "postgres" ? await createDatabase(cluster, name) : undefined;
-      return { run: name, directory, redis: redis?.port, postgres, dist };
+    async placeFor({ needs }) {
+      const run = `run_${++runs}`;
+      const postgres = needs === "postgres" ? await createDatabase(cluster, run) : undefined;
+      return { run, directory: scratch(), redis: redis?.port, postgres };
     },
     async stop() {
-      redis?.stop();
+      await redis?.stop();
       await cluster?.destroy();
     },
   };
@@ -112,23 +103,22 @@ async function createDatabase({ connectionString }, name) {
   return connectionString.replace(/[^/]*$/, name);
 }
 
+/** Resolves once the scenario that was begun last is calm. */
+let calm = Promise.resolve();
+
 /**
  * Runs one scenario in a process of its own. Nothing else happens until its payments have arrived,
  * or no more come for now.
  */
-async function outcomeOf(argument, busy) {
-  const said = await busy(async () => {
-    const child = fork(fileURLToPath(new URL("run-one.js", import.meta.url)), [JSON.stringify(argument)]);
-    const failed = once(child, "exit").then(([code]) => {
-      throw new Error(`${argument.adapter}, ${argument.scenario.name}: its process ended with ${code}`);
-    });
-    failed.catch(() => {});
-    const said = () => Promise.race([once(child, "message"), failed]).then(([message]) => message);
-    await said();
-    const calm = said();
-    child.send("go");
-    await calm;
-    return said;
+async function outcomeOf(argument) {
+  const begun = calm.then(async () => {
+    const child = await start("others/run-one", argument);
+    await child.report("go");
+    return child;
   });
-  return said();
+  calm = begun.catch(() => {});
+  const child = await begun;
+  const outcome = await child.report();
+  await child.end();
+  return outcome;
 }

@@ -11,47 +11,37 @@ export const LOAD = {
   costs: { warmMs: 2_000, pacedMs: 7_000 },
 };
 
-const DOWN = [
-  [1_000, "down"],
-  [11_000, "up"],
-];
-const forFiveSeconds = (mode) => [
+const failing = (mode, seconds) => [
   [1_000, mode],
-  [6_000, "up"],
+  [(1 + seconds) * 1_000, "up"],
 ];
 
 /**
  * What happens, in milliseconds since the first visitor. `service`: what the service does from when
  * on. `host`: when the shop's process gets which signal. `repeatsWithinMs`: until when an event
- * that has arrived may arrive again.
+ * that has arrived may arrive again. `wholeTitle`: for a page without the row above that the title
+ * leans on.
  */
 export const scenarios = [
   { name: "healthy", title: "nothing fails" },
-  { name: "down", title: "service down for 10 s", service: DOWN },
+  { name: "down", title: "service down for 10 s", service: failing("down", 10) },
   { name: "errors", title: "service: 500 to 3 of 10", service: [[0, "errors"]] },
-  { name: "hang", title: "service frozen for 5 s", service: forFiveSeconds("hang") },
-  { name: "silent", title: "service silent for 5 s", service: forFiveSeconds("silent") },
-  { name: "throttle", title: "service: 429 for 5 s", service: forFiveSeconds("throttle") },
+  { name: "hang", title: "service frozen for 5 s", service: failing("hang", 5) },
+  { name: "silent", title: "service silent for 5 s", service: failing("silent", 5) },
+  { name: "throttle", title: "service: 429 for 5 s", service: failing("throttle", 5) },
   {
     name: "lose",
     title: "service records, answers lost for 3 s",
-    service: [
-      [1_000, "lose"],
-      [4_000, "up"],
-    ],
+    service: failing("lose", 3),
     repeatsWithinMs: 20_000,
   },
-  {
-    name: "gateway",
-    title: "nginx: 502 for 5 s",
-    service: forFiveSeconds("down"),
-    nginx: true,
-  },
+  { name: "gateway", title: "nginx: 502 for 5 s", service: failing("down", 5), nginx: true },
   { name: "deploy", title: "host deployed (SIGTERM)", host: [2_000, "SIGTERM"] },
   {
     name: "deploy-down",
     title: "the same, service down",
-    service: DOWN,
+    wholeTitle: "host deployed, service down",
+    service: failing("down", 10),
     host: [2_500, "SIGTERM"],
   },
   {
@@ -64,15 +54,11 @@ export const scenarios = [
   {
     name: "kill-down",
     title: "the same, service down",
-    service: DOWN,
+    wholeTitle: "host killed (`kill -9`), service down",
+    service: failing("down", 10),
     host: [2_500, "SIGKILL"],
     repeatsWithinMs: 65_000,
   },
   { name: "strangers", title: "20 strangers' events a second refused", strangers: true },
-  {
-    name: "reload",
-    title: "page reloaded, twice",
-    times: 3,
-    repeatsWithinMs: 20_000,
-  },
+  { name: "reload", title: "page reloaded, twice", times: 3, repeatsWithinMs: 20_000 },
 ];

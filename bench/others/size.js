@@ -1,10 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-
-const here = fileURLToPath(new URL(".", import.meta.url));
-const root = fileURLToPath(new URL("../..", import.meta.url));
+import { dirname, join, relative, resolve } from "node:path";
 
 /**
  * Bytes on disk of these packages and of all that they depend on. Of this package, what it
@@ -16,17 +12,14 @@ export function sizeOf(packages) {
   for (const name of packages) {
     if (name === "express-affiliate") {
       own = published();
-      for (const each of dependenciesOf(root)) collect(each, root, folders);
-    } else collect(name, here, folders);
+      for (const each of dependenciesOf(resolve("."))) collect(each, resolve("."), folders);
+    } else collect(name, resolve("bench/others"), folders);
   }
   return own + [...folders].reduce((sum, folder) => sum + bytesIn(folder), 0);
 }
 
 function published() {
-  const said = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
-    cwd: root,
-    stdio: "pipe",
-  });
+  const said = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { stdio: "pipe" });
   return JSON.parse(String(said))[0].unpackedSize;
 }
 
@@ -47,10 +40,7 @@ function collect(name, from, folders) {
 
 /** Without the `node_modules` of its own: what is in there is counted where it is found. */
 function bytesIn(folder) {
-  return readdirSync(folder, { withFileTypes: true }).reduce((sum, entry) => {
-    const path = join(folder, entry.name);
-    if (entry.name === "node_modules") return sum;
-    if (entry.isDirectory()) return sum + bytesIn(path);
-    return sum + (entry.isFile() ? statSync(path).size : 0);
-  }, 0);
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !relative(folder, entry.parentPath).includes("node_modules"))
+    .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
 }
