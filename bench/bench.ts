@@ -9,9 +9,8 @@
  * `npm run bench others`, or `npm run bench others -- --only disk/down`: beside what people use
  * today. See bench/others/run.js.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
-import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { compareWithOthers } from "./others/run.js";
 import { writeSummary } from "./readme.js";
@@ -25,7 +24,6 @@ import { benchHost } from "./sections/host.js";
 import { benchLoopDelay } from "./sections/loop-delay.js";
 import { benchMainThread } from "./sections/main-thread.js";
 import { benchStartUp } from "./sections/start-up.js";
-import { tableOf } from "./table.js";
 
 const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   answers: benchAnswers,
@@ -62,11 +60,10 @@ for (const name of only) {
     throw new Error(`\`--only\` must be one of ${Object.keys(SECTIONS).join(", ")}, got "${name}"`);
   await section({ report, quick });
 }
-report.print(`\n## Aims\n\n${tableOf(report.aims.rows())}`);
+report.aims.print();
 if (quick && !values.only) await compareWithOthers({ quick });
 report.progress("done");
 if (!quick && !values.only) {
-  mkdirSync(dirname(results), { recursive: true });
   writeFileSync(results, report.text());
   writeSummary();
 }
