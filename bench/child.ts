@@ -2,40 +2,34 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** A process of its own, so that what one measurement leaves behind is no part of the next. */
-export interface Child<Report> {
-  /** What it said when it was ready. */
-  readonly ready: Report;
-  /** What it says when it is asked. */
-  report(asked?: object): Promise<Report>;
-  end(): Promise<void>;
-}
-
-/** Starts a module of this folder with one argument, and waits until it has said something. */
-export async function start<Report>(module: string, argument: object = {}): Promise<Child<Report>> {
-  const child = fork(fileURLToPath(new URL(`./${module}.js`, import.meta.url)), [JSON.stringify(argument)], {
-    execArgv: ["--expose-gc"],
-  });
+/**
+ * Starts a module of this folder with one argument, and waits until it has said something. A
+ * process of its own, so that what one measurement leaves behind is no part of the next.
+ */
+export async function start<Report>(module: string, argument: object = {}) {
+  const path = fileURLToPath(new URL(`./${module}.js`, import.meta.url));
+  const child = fork(path, [JSON.stringify(argument)], { execArgv: ["--expose-gc"] });
   child.setMaxListeners(0);
   const ready = await wordOf<Report>(child);
   return {
+    /** What it said when it was ready. */
     ready,
-    report(asked = {}) {
+    /** What it says when it is asked. */
+    report(asked: object = {}) {
       child.send(asked);
       return wordOf<Report>(child);
     },
-    async end() {
+    async end(): Promise<void> {
       child.disconnect();
       await once(child, "exit");
     },
   };
 }
 
+export type Child<Report> = Awaited<ReturnType<typeof start<Report>>>;
+
 /** What a module of this folder says, for one that has only one thing to say. */
-export async function resultOf<Report, Argument extends object = object>(
-  module: string,
-  argument: Argument,
-): Promise<Report> {
+export async function resultOf<Report>(module: string, argument: object): Promise<Report> {
   const { ready, end } = await start<Report>(module, argument);
   await end();
   return ready;

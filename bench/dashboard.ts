@@ -6,18 +6,10 @@ import type { Outbox } from "express-affiliate/outbox";
 import { RecordingDelivery } from "../src/testing/contract/recorder.js";
 import { DESTINATION, largeSample } from "../src/testing/contract/samples.js";
 import { scratch } from "./scratch.js";
-import { addressOf, argument, say } from "./task.js";
+import { addressOf, argument, quiet, say } from "./task.js";
 import { mainThreadMicros } from "./thread-clock.js";
 
-export interface DashboardReport {
-  readonly url: string;
-  /**
-   * Processor time of the main thread since the last report, and the most of it before other code
-   * had its turn, in milliseconds.
-   */
-  readonly mainThreadMs: number;
-  readonly longestMs: number;
-}
+export type DashboardReport = ReturnType<typeof report>;
 
 const { outbox: name, letters } = argument as { outbox: "memory" | "disk"; letters: number };
 const LETTER_LENGTH = 100_000;
@@ -52,7 +44,7 @@ const tracker = affiliate({
   clientId: DESTINATION,
   // It has been started.
   outbox: Object.assign(Object.create(outbox) as Outbox, { start() {} }),
-  logger: { warn() {}, error() {} },
+  logger: quiet,
 });
 const app = express();
 app.use(dashboard(tracker, { authorize: () => true }));
@@ -72,7 +64,11 @@ function look(): void {
 }
 setInterval(look, 1);
 
-function report(): DashboardReport {
+/**
+ * Processor time of the main thread since the last report, and the most of it before other code had
+ * its turn, in milliseconds.
+ */
+function report() {
   look();
   const found = { url, mainThreadMs: inAll / MICROS_PER_MS, longestMs: longest / MICROS_PER_MS };
   inAll = 0;

@@ -2,10 +2,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { affiliate, memoryOutbox, type Receipt } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
+import type { Outbox } from "express-affiliate/outbox";
 import { Pool } from "undici";
 import { createMarked } from "./marked.js";
-import { HEADERS, PATH, payment, visitor } from "./payments.js";
-import { type Parts, profileThread } from "./profile.js";
+import { PATH, POST, payment, visitor } from "./payments.js";
+import { profileThread } from "./profile.js";
 import { scratch } from "./scratch.js";
 import { argument, say } from "./task.js";
 import { mainThreadMicros } from "./thread-clock.js";
@@ -13,31 +14,21 @@ import { transactionsIn } from "./transactions.js";
 
 /**
  * Who delivers: this package from one of its outboxes, or a host without it. `disk, storing` is
- * handed the events just before. They are payments; of `disk, clicks`, clicks. `undici, marked` is
- * the least that knows of each payment, on the disk, that it is under way.
+ * handed the events just before. They are payments; of `disk, clicks`, clicks. Of `disk, profiled`,
+ * the thread is profiled. `undici, marked` is the least that knows of each payment, on the disk,
+ * that it is under way.
  */
 export type Carrier =
   | "memory"
   | "disk"
   | "disk, clicks"
   | "disk, storing"
+  | "disk, profiled"
   | "undici"
   | "undici, marked"
   | "fetch";
 
-export interface DeliveryReport {
-  readonly eventsPerSecond: number;
-  /**
-   * Processor time for each event, in microseconds: of all threads of this process, and of its main
-   * thread.
-   */
-  readonly cpuMicros: number;
-  readonly mainThreadMicros: number;
-  /** Of the disk outbox: transactions that wrote, for each event. */
-  readonly transactions: number;
-  /** Of the disk outbox, if `isProfiled`: microseconds of its thread for each event, by part. */
-  readonly parts?: Parts;
-}
+export type DeliveryReport = typeof report;
 
 /** What to deliver. */
 export interface DeliveryArgument {
@@ -49,64 +40,51 @@ export interface DeliveryArgument {
   /** How many requests are under way at a time, and the `delivery.concurrency` for that. */
   readonly sockets: number;
   readonly concurrency: number;
-  readonly isProfiled?: boolean;
 }
 
-const { carrier, service, events, warmUp, sockets, concurrency, isProfiled } = argument as DeliveryArgument;
-const delivery = { concurrency };
-const isFromFile = carrier === "disk" || carrier === "disk, clicks" || carrier === "undici, marked";
+const { carrier, service, events, warmUp, sockets, concurrency } = argument as DeliveryArgument;
+const isFromFile = ["disk", "disk, clicks", "disk, profiled", "undici, marked"].includes(carrier);
 
 interface Work {
   /** What the events wait in, if they wait. */
-  prepare(events: number): Promise<void>;
+  prepare?(events: number): void;
   /** Resolves when the service has all but so many. */
-  deliver(allBut?: number): Promise<void>;
+  deliver(allBut?: number): Promise<unknown>;
   /** Where the events wait on the disk. */
   readonly directory?: string;
 }
 
-/** A file in which the events wait when the process starts that delivers them. */
-async function filledDirectory(): Promise<string> {
-  const directory = scratch();
-  const outbox = diskOutbox({ directory });
-  const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, delivery: false });
-  const all = Array.from({ length: warmUp + events }, (_, nth) => nth);
-  const report = (nth: number) =>
-    carrier === "disk, clicks"
-      ? tracker.trackClick({ affiliateReference: "anna" }, visitor(nth))
-      : tracker.trackPayment(payment(nth), visitor(nth));
-  await Promise.all(all.map(report));
-  await tracker.close();
-  return directory;
-}
+const trackerWith = (outbox: Outbox, delivery: false | { concurrency: number } = { concurrency }) =>
+  affiliate({ baseUrl: service, clientId: 1, outbox, delivery });
 
+/** The events wait in a file when the tracker starts that delivers them. */
 async function fromFile(): Promise<Work> {
-  const directory = await filledDirectory();
-  const outbox = diskOutbox({ directory });
-  const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, delivery });
-  return { directory, ...waiting(() => tracker.stats().queued) };
+  const directory = scratch();
+  const first = trackerWith(diskOutbox({ directory }), false);
+  const track = (nth: number) =>
+    carrier === "disk, clicks"
+      ? first.trackClick({ affiliateReference: "anna" }, visitor(nth))
+      : first.trackPayment(payment(nth), visitor(nth));
+  await Promise.all(Array.from({ length: warmUp + events }, (_, nth) => track(nth)));
+  await first.close();
+  const tracker = trackerWith(diskOutbox({ directory }));
+  return { directory, deliver: untilLeft(() => tracker.stats().queued) };
 }
 
-/** What waits already, and goes without being asked for. */
-function waiting(left: () => number): Work {
-  return {
-    async prepare() {},
-    async deliver(allBut = 0) {
-      while (left() > allBut) await sleep(5);
-    },
+/** What waits already goes without being asked for. */
+function untilLeft(left: () => number) {
+  return async (allBut = 0) => {
+    while (left() > allBut) await sleep(5);
   };
 }
 
-function withTracker(): Work {
-  const outbox =
-    carrier === "memory"
-      ? memoryOutbox({ maxEvents: warmUp + events })
-      : diskOutbox({ directory: scratch() });
-  const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, delivery });
+function withTracker(outbox: Outbox): Work {
+  const tracker = trackerWith(outbox);
+  const delivered = untilLeft(() => tracker.stats().queued);
   const tracked: Promise<Receipt>[] = [];
   return {
     // In one turn of the event loop: nothing is on its way before it is asked for.
-    async prepare(number) {
+    prepare(number) {
       for (let nth = 0; nth < number; nth++) {
         const order = tracked.length;
         tracked.push(tracker.trackPayment(payment(order), visitor(order)));
@@ -114,21 +92,21 @@ function withTracker(): Work {
     },
     async deliver() {
       await Promise.all(tracked);
-      while (tracker.stats().queued > 0) await sleep(5);
+      await delivered();
     },
   };
 }
 
-async function markedOnly(): Promise<Work> {
+function markedOnly(): Work {
   const pool = new Pool(service, { connections: sockets });
   const marked = createMarked(join(scratch(), "marked.db"), sockets, (body) => post(pool, body));
   marked.store(Array.from({ length: warmUp + events }, (_, nth) => bodyOf(nth)));
   marked.start();
-  return waiting(() => marked.left);
+  return { deliver: untilLeft(() => marked.left) };
 }
 
 async function post(pool: Pool, body: string): Promise<unknown> {
-  const answer = await pool.request({ method: "POST", path: PATH, headers: HEADERS, body });
+  const answer = await pool.request({ path: PATH, ...POST, body });
   return answer.body.json();
 }
 
@@ -138,12 +116,10 @@ function withoutTracker(send: (body: string) => Promise<unknown>): Work {
     for (let nth = unsent.pop(); nth !== undefined; nth = unsent.pop()) await send(bodyOf(nth));
   }
   return {
-    async prepare(number) {
+    prepare(number) {
       for (let nth = 0; nth < number; nth++) unsent.push(nth);
     },
-    async deliver() {
-      await Promise.all(Array.from({ length: sockets }, sender));
-    },
+    deliver: () => Promise.all(Array.from({ length: sockets }, sender)),
   };
 }
 
@@ -153,28 +129,32 @@ function bodyOf(nth: number): string {
   return JSON.stringify({ clientId: 1, leadType: "PAYMENT", customerEmail, leadValue, sessionId });
 }
 
-async function workOf(): Promise<Work> {
-  if (carrier === "undici, marked") return markedOnly();
-  if (isFromFile) return fromFile();
-  if (carrier === "fetch") {
-    return withoutTracker(async (body) =>
-      (await fetch(service + PATH, { method: "POST", headers: HEADERS, body })).text(),
-    );
+function workOf(): Work | Promise<Work> {
+  switch (carrier) {
+    case "memory":
+      return withTracker(memoryOutbox({ maxEvents: warmUp + events }));
+    case "disk, storing":
+      return withTracker(diskOutbox({ directory: scratch() }));
+    case "undici": {
+      const pool = new Pool(service, { connections: sockets });
+      return withoutTracker((body) => post(pool, body));
+    }
+    case "fetch":
+      return withoutTracker(async (body) => (await fetch(service + PATH, { ...POST, body })).text());
+    case "undici, marked":
+      return markedOnly();
+    default:
+      return fromFile();
   }
-  if (carrier === "undici") {
-    const pool = new Pool(service, { connections: sockets });
-    return withoutTracker((body) => post(pool, body));
-  }
-  return withTracker();
 }
 
 const work = await workOf();
 const { directory } = work;
 const transactions = () => (directory === undefined ? 0 : transactionsIn(directory));
-await work.prepare(warmUp);
+work.prepare?.(warmUp);
 await work.deliver(isFromFile ? events : 0);
-await work.prepare(events);
-const profile = isProfiled ? await profileThread() : undefined;
+work.prepare?.(events);
+const profile = carrier === "disk, profiled" ? await profileThread() : undefined;
 const transactionsBefore = transactions();
 const began = performance.now();
 const before = process.cpuUsage();
@@ -183,15 +163,15 @@ await work.deliver();
 const { user, system } = process.cpuUsage(before);
 const took = performance.now() - began;
 const mainThreadTook = mainThreadMicros() - mainThreadBefore;
-const parts = await profile?.end();
-say<DeliveryReport>({
+const report = {
   eventsPerSecond: (events / took) * 1_000,
+  /** Processor time of all threads for each event, in microseconds. */
   cpuMicros: (user + system) / events,
+  /** The same, of the main thread. */
   mainThreadMicros: mainThreadTook / events,
+  /** Of the disk outbox: transactions that wrote, for each event. */
   transactions: (transactions() - transactionsBefore) / events,
-  ...(parts && { parts: perEvent(parts) }),
-});
-
-function perEvent(parts: Parts): Parts {
-  return Object.fromEntries(Object.entries(parts).map(([part, sum]) => [part, sum / events])) as Parts;
-}
+  /** Of `disk, profiled`: microseconds of the outbox's thread for each event, by part. */
+  parts: await profile?.end(events),
+};
+say(report);

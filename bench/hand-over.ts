@@ -3,13 +3,12 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { type Affiliate, affiliate, memoryOutbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import type { Outbox } from "express-affiliate/outbox";
 import { postgresOutbox } from "express-affiliate/postgres";
 import pg from "pg";
 import { startCluster } from "../test/helpers/cluster.js";
 import { payment, visitor } from "./payments.js";
 import { scratch } from "./scratch.js";
-import { argument, say } from "./task.js";
+import { argument, quiet, say } from "./task.js";
 import { mainThreadMicros } from "./thread-clock.js";
 
 export interface HandOverArgument {
@@ -18,25 +17,7 @@ export interface HandOverArgument {
   readonly waiting: readonly number[];
 }
 
-/** One for each number of events waiting. */
-export type HandOverReport = readonly HandOver[];
-
-export interface HandOver {
-  readonly waiting: number;
-  /**
-   * Microseconds of the main thread's processor time for each event: from the call until the
-   * receipt is there.
-   */
-  readonly mainThread: number;
-  /**
-   * Microseconds for each event until the receipt is there, of those that are handed over together.
-   */
-  readonly untilReceipt: number;
-  /** Bytes of heap for each event that waits. */
-  readonly heapBytes: number;
-  /** Bytes in the outbox's directory for each event that waits, if it has one. */
-  readonly diskBytes: number | undefined;
-}
+export type HandOver = Awaited<ReturnType<typeof measure>>[number];
 
 const { outbox: name, waiting } = argument as HandOverArgument;
 const BATCH = 100;
@@ -48,13 +29,7 @@ const GIB = 1024 ** 3;
 
 let handedOver = 0;
 
-interface Subject {
-  readonly outbox: Outbox;
-  readonly directory?: string;
-  readonly destroy?: () => Promise<void>;
-}
-
-async function createSubject(): Promise<Subject> {
+async function createSubject() {
   switch (name) {
     case "memory":
       return { outbox: memoryOutbox({ maxEvents: 2_000_000, maxBytes: 4 * GIB }) };
@@ -63,10 +38,9 @@ async function createSubject(): Promise<Subject> {
       return { outbox: diskOutbox({ directory, maxBytes: 4 * GIB }), directory };
     }
     case "postgres": {
-      const cluster = await startCluster();
-      const pool = new pg.Pool({ connectionString: cluster.connectionString });
-      const outbox = postgresOutbox({ pool });
-      return { outbox, destroy: () => pool.end().then(cluster.destroy) };
+      const { connectionString, destroy } = await startCluster();
+      const pool = new pg.Pool({ connectionString });
+      return { outbox: postgresOutbox({ pool }), destroy: () => pool.end().then(destroy) };
     }
   }
 }
@@ -75,8 +49,7 @@ async function createSubject(): Promise<Subject> {
 async function withTracker<T>(task: (tracker: Affiliate, directory?: string) => Promise<T>): Promise<T> {
   const { outbox, directory, destroy } = await createSubject();
   // Nobody listens there: what is handed over waits.
-  const baseUrl = "http://127.0.0.1:9";
-  const tracker = affiliate({ baseUrl, clientId: 1, outbox, logger: { warn() {}, error() {} } });
+  const tracker = affiliate({ baseUrl: "http://127.0.0.1:9", clientId: 1, outbox, logger: quiet });
   const result = await task(tracker, directory);
   await tracker.close({ timeoutMs: 0 });
   await destroy?.();
@@ -85,17 +58,15 @@ async function withTracker<T>(task: (tracker: Affiliate, directory?: string) => 
 
 /** As a host gets them: parsed from a request. */
 function batch() {
-  const orders = Array.from({ length: BATCH }, () => {
-    handedOver++;
-    return { payment: payment(handedOver), visitor: visitor(handedOver) };
-  });
+  const orders = Array.from({ length: BATCH }, () => ({
+    payment: payment(++handedOver),
+    visitor: visitor(handedOver),
+  }));
   return JSON.parse(JSON.stringify(orders)) as typeof orders;
 }
 
-async function handOver(
-  tracker: Affiliate,
-  batches: number,
-): Promise<{ mainThread: number; untilReceipt: number }> {
+/** What it takes to hand over so many batches, in microseconds. */
+async function handOver(tracker: Affiliate, batches: number) {
   let mainThread = 0;
   let untilReceipt = 0;
   for (let done = 0; done < batches; done += READY) {
@@ -111,7 +82,12 @@ async function handOver(
     mainThread += mainThreadMicros() - before;
   }
   const events = batches * BATCH;
-  return { mainThread: mainThread / events, untilReceipt: untilReceipt / events };
+  return {
+    /** Of the main thread's processor time for each event, until its receipt is there. */
+    mainThread: mainThread / events,
+    /** Of time that passes, for each event of those that are handed over together. */
+    untilReceipt: untilReceipt / events,
+  };
 }
 
 function heapUsed(): number {
@@ -123,10 +99,10 @@ function sizeOf(folder: string): number {
   return readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
 }
 
-async function measure(tracker: Affiliate, directory?: string): Promise<HandOverReport> {
+async function measure(tracker: Affiliate, directory?: string) {
   const heapBefore = heapUsed();
   const first = handedOver;
-  const measured: HandOver[] = [];
+  const measured = [];
   for (const number of waiting) {
     await handOver(tracker, (number - handedOver + first) / BATCH);
     const costs = await handOver(tracker, BATCHES);
@@ -134,6 +110,7 @@ async function measure(tracker: Affiliate, directory?: string): Promise<HandOver
     measured.push({
       waiting: number,
       ...costs,
+      /** For each event that waits, in the heap, and in the outbox's directory if it has one. */
       heapBytes: Math.max(0, heapUsed() - heapBefore) / waits,
       diskBytes: directory === undefined ? undefined : sizeOf(directory) / waits,
     });
@@ -144,4 +121,4 @@ async function measure(tracker: Affiliate, directory?: string): Promise<HandOver
 // The compiler's work is no part of what is measured: what it has made for the first tracker it
 // makes anew for the next, and keeps from then on.
 for (let trial = 0; trial < 3; trial++) await withTracker((tracker) => handOver(tracker, 3 * BATCHES));
-say<HandOverReport>(await withTracker(measure));
+say(await withTracker(measure));

@@ -5,10 +5,10 @@ import { affiliate, memoryOutbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import type { Outbox } from "express-affiliate/outbox";
 import { Pool } from "undici";
-import { HEADERS, PATH } from "./payments.js";
+import { PATH, POST } from "./payments.js";
 import { scratch } from "./scratch.js";
 import { SOCKETS_OF_AN_ENDPOINT } from "./sockets.js";
-import { addressOf, argument, say } from "./task.js";
+import { addressOf, argument, quiet, say } from "./task.js";
 import { mainThreadMicros } from "./thread-clock.js";
 
 /**
@@ -17,63 +17,46 @@ import { mainThreadMicros } from "./thread-clock.js";
  */
 export type Way = "none" | "memory" | "disk" | "unkept" | "undici" | "fetch";
 
-export interface HostReport {
-  readonly url: string;
-  /** How many events wait or are under way. */
-  readonly undelivered: number;
-  /** The share of the time since the last report that the event loop was at work. */
-  readonly utilization: number;
-  /** Processor time of the main thread so far, in microseconds. */
-  readonly mainThreadMicros: number;
-}
+export type HostReport = ReturnType<typeof report>;
 
 const { way, service } = argument as { way: Way; service: string };
 let orders = 0;
 let underWay = 0;
 let undelivered = () => underWay;
 
-interface Order {
-  readonly id: string;
-  readonly email: string;
-  readonly total: number;
-}
-
 /** What a checkout does at the least: it reads a JSON body and answers with one. */
-function complete(req: Request, res: Response): Order {
+function complete(req: Request, res: Response) {
   const order = { id: `order-${++orders}`, email: req.body.email, total: req.body.total };
   res.status(201).json(order);
   return order;
 }
 
-function paymentOf({ id, email, total }: Order) {
-  return { paymentId: id, customerEmail: email, leadValue: total };
-}
-
-/** What is left of the cost if nothing is kept and nothing delivered. */
-const unkept: Outbox = {
-  name: "unkept",
-  durable: false,
-  add: async () => "queued",
-  start() {},
-  wake() {},
-  counts: () => ({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null }),
-  deadLetters: memoryOutbox().deadLetters,
-  async close() {},
-};
-
 const outboxes: Partial<Record<Way, () => Outbox>> = {
   memory: memoryOutbox,
   disk: () => diskOutbox({ directory: scratch() }),
-  unkept: () => unkept,
+  /** What is left of the cost if nothing is kept and nothing delivered. */
+  unkept: () => ({
+    name: "unkept",
+    durable: false,
+    add: async () => "queued",
+    start() {},
+    wake() {},
+    counts: () => ({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null }),
+    deadLetters: memoryOutbox().deadLetters,
+    async close() {},
+  }),
 };
 
 function checkout(): RequestHandler {
   const outbox = outboxes[way]?.();
   if (outbox) {
-    const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, logger: { warn() {}, error() {} } });
+    const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, logger: quiet });
     undelivered = () => tracker.stats().queued;
     app.use(tracker);
-    return tracker.onPayment(async (req, res) => paymentOf(complete(req, res)));
+    return tracker.onPayment(async (req, res) => {
+      const { id, email, total } = complete(req, res);
+      return { paymentId: id, customerEmail: email, leadValue: total };
+    });
   }
   const send = senders[way]?.();
   return (req, res) => {
@@ -89,12 +72,10 @@ function checkout(): RequestHandler {
 
 /** What a host does without the package. */
 const senders: Partial<Record<Way, () => (body: string) => Promise<unknown>>> = {
-  fetch: () => async (body) =>
-    (await fetch(service + PATH, { method: "POST", headers: HEADERS, body })).text(),
+  fetch: () => async (body) => (await fetch(service + PATH, { ...POST, body })).text(),
   undici() {
     const pool = new Pool(service, { connections: SOCKETS_OF_AN_ENDPOINT });
-    return async (body) =>
-      (await pool.request({ method: "POST", path: PATH, headers: HEADERS, body })).body.dump();
+    return async (body) => (await pool.request({ path: PATH, ...POST, body })).body.dump();
   },
 };
 
@@ -107,11 +88,19 @@ const url = await addressOf(app.listen(0, "127.0.0.1"));
 
 let reported = performance.eventLoopUtilization();
 
-function report(): HostReport {
+function report() {
   const now = performance.eventLoopUtilization();
   const { utilization } = performance.eventLoopUtilization(now, reported);
   reported = now;
-  return { url, undelivered: undelivered(), utilization, mainThreadMicros: mainThreadMicros() };
+  return {
+    url,
+    /** How many events wait or are under way. */
+    undelivered: undelivered(),
+    /** The share of the time since the last report that the event loop was at work. */
+    utilization,
+    /** Processor time of the main thread so far, in microseconds. */
+    mainThreadMicros: mainThreadMicros(),
+  };
 }
 
 say(report(), report);

@@ -15,21 +15,17 @@ export interface LoadOptions {
   readonly forMs?: number;
 }
 
-export interface Load {
-  /** How many requests were answered, and how many of them were tracked. */
-  readonly answered: number;
-  readonly tracked: number;
-  readonly perSecond: number;
-}
-
 const VISITORS = 500;
 const CLOSING_BRACE = 125;
 
-/** Gives a host as many requests as it can take. Rejects when it answers with anything but 201. */
+/**
+ * Gives a host as many requests as it can take. Resolves to how many were answered, and how many of
+ * them were tracked. Rejects when it answers with anything but 201.
+ */
 export async function load(
   host: Child<HostReport>,
   { connections, oneIn, requests = Number.POSITIVE_INFINITY, forMs = Number.POSITIVE_INFINITY }: LoadOptions,
-): Promise<Load> {
+) {
   const { port, hostname } = new URL(host.ready.url);
   // Made beforehand, and of an answer only its ends are looked at: the load is to take little of
   // the machine.

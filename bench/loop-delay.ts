@@ -4,13 +4,9 @@ import { affiliate } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { payment, visitor } from "./payments.js";
 import { scratch } from "./scratch.js";
-import { argument, say } from "./task.js";
+import { argument, quiet, say } from "./task.js";
 
-export interface LoopDelayReport {
-  /** How late the event loop was, in milliseconds. */
-  readonly p99Ms: number;
-  readonly longestMs: number;
-}
+export type LoopDelayReport = typeof report;
 
 const { events, tracks } = argument as { events: number; tracks: boolean };
 const PER_TURN = 20;
@@ -19,12 +15,7 @@ const MOST_PENDING = 1_000;
 const NS_PER_MS = 1e6;
 
 const outbox = diskOutbox({ directory: scratch() });
-const tracker = affiliate({
-  baseUrl: "http://127.0.0.1:9",
-  clientId: 1,
-  outbox,
-  logger: { warn() {}, error() {} },
-});
+const tracker = affiliate({ baseUrl: "http://127.0.0.1:9", clientId: 1, outbox, logger: quiet });
 
 /** Hands over some in each turn of the event loop, or only makes them up. */
 async function run(number: number): Promise<void> {
@@ -49,4 +40,6 @@ delay.enable();
 await run(events);
 delay.disable();
 await tracker.close({ timeoutMs: 0 });
-say<LoopDelayReport>({ p99Ms: delay.percentile(99) / NS_PER_MS, longestMs: delay.max / NS_PER_MS });
+/** How late the event loop was, in milliseconds. */
+const report = { p99Ms: delay.percentile(99) / NS_PER_MS, longestMs: delay.max / NS_PER_MS };
+say(report);

@@ -1,14 +1,5 @@
 import { DatabaseSync } from "@photostructure/sqlite";
 
-/** What waits in a file, and goes once the file says that it is under way. */
-export interface Marked {
-  store(bodies: readonly string[]): void;
-  /** Begins to deliver what is stored. */
-  start(): void;
-  /** How many were not answered yet. */
-  readonly left: number;
-}
-
 const READ_AT_ONCE = 200;
 const REMOVED_AT_ONCE = 256;
 const GATHER_MS = 1;
@@ -25,7 +16,7 @@ interface Waiting {
  *
  * @param places how many are under way at a time.
  */
-export function createMarked(path: string, places: number, send: (body: string) => Promise<unknown>): Marked {
+export function createMarked(path: string, places: number, send: (body: string) => Promise<unknown>) {
   const db = new DatabaseSync(path);
   db.exec(`
     pragma journal_mode = wal;
@@ -96,13 +87,15 @@ export function createMarked(path: string, places: number, send: (body: string) 
   }
 
   return {
-    store(bodies) {
+    store(bodies: readonly string[]): void {
       begin.run();
       for (const body of bodies) insert.run(body);
       commit.run();
       left += bodies.length;
     },
+    /** Begins to deliver what is stored. */
     start,
+    /** How many were not answered yet. */
     get left() {
       return left;
     },

@@ -2,7 +2,7 @@ import type { Attribution, Payment } from "express-affiliate";
 
 /** What is posted, and where, by those who do without this package. */
 export const PATH = "/api/v1/tracking/lead/payment";
-export const HEADERS = { "content-type": "application/json" };
+export const POST = { method: "POST", headers: { "content-type": "application/json" } } as const;
 
 /** The nth payment, each of another visitor. */
 export function payment(nth: number): Payment {

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import type { Profiler } from "node:inspector";
 import { Session } from "node:inspector/promises";
 
 /** Where a thread's time goes. */
@@ -15,74 +17,53 @@ export type Parts = Readonly<Record<Part, number>>;
 
 const SCRIPT = "[worker eval]";
 
-interface Node {
-  readonly id: number;
-  readonly children?: readonly number[];
-  readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
-}
-
-interface CpuProfile {
-  readonly nodes: readonly Node[];
-  readonly samples: readonly number[];
-  readonly timeDeltas: readonly number[];
-}
-
 /**
  * Profiles the one thread that this process has beside its main thread, by V8's sampling profiler.
  */
 export async function profileThread() {
   const session = new Session();
   session.connect();
-  const attached = new Promise<string>((resolve) => {
-    session.on("NodeWorker.attachedToWorker", ({ params }) => resolve(params.sessionId));
-  });
-  const answers = new Map<number, (result: unknown) => void>();
-  session.on("NodeWorker.receivedMessageFromWorker", ({ params }) => {
-    const { id, result } = JSON.parse(params.message) as { id?: number; result?: unknown };
-    if (id !== undefined) answers.get(id)?.(result);
-  });
+  const attached = once(session, "NodeWorker.attachedToWorker");
   await session.post("NodeWorker.enable", { waitForDebuggerOnStart: false });
-  const sessionId = await attached;
-  let asked = 0;
+  const [{ params: thread }] = await attached;
 
-  function ask(method: string): Promise<unknown> {
-    const id = ++asked;
-    return new Promise((resolve) => {
-      answers.set(id, resolve);
-      void session.post("NodeWorker.sendMessageToWorker", {
-        sessionId,
-        message: JSON.stringify({ id, method }),
-      });
-    });
+  /** Asks the thread's own inspector. */
+  async function ask(method: string): Promise<{ profile: Profiler.Profile }> {
+    const answered = once(session, "NodeWorker.receivedMessageFromWorker");
+    const message = JSON.stringify({ id: 1, method });
+    await session.post("NodeWorker.sendMessageToWorker", { sessionId: thread.sessionId, message });
+    const [{ params: answer }] = await answered;
+    return JSON.parse(answer.message).result;
   }
 
   await ask("Profiler.enable");
   await ask("Profiler.start");
   return {
     /**
-     * Microseconds of the thread's time in each part since the profile began. Waiting for work is
-     * in none.
+     * Microseconds of the thread's time in each part, for each of so many events, since the profile
+     * began. Waiting for work is in none.
      */
-    async end(): Promise<Parts> {
-      const { profile } = (await ask("Profiler.stop")) as { profile: CpuProfile };
+    async end(events: number): Promise<Parts> {
+      const { profile } = await ask("Profiler.stop");
       session.disconnect();
-      return partsOf(profile);
+      return partsOf(profile, events);
     },
   };
 }
 
-function partsOf({ nodes, samples, timeDeltas }: CpuProfile): Parts {
+function partsOf({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile, events: number): Parts {
   const callers = new Map(nodes.flatMap((node) => (node.children ?? []).map((child) => [child, node])));
   const parts = new Map(nodes.map((node) => [node.id, partOf(node, callers.get(node.id))]));
   const sums = Object.fromEntries(PARTS.map((part) => [part, 0])) as Record<Part, number>;
   for (const [nth, id] of samples.entries()) {
     const part = parts.get(id);
-    if (part) sums[part] += timeDeltas[nth] ?? 0;
+    if (part) sums[part] += (timeDeltas[nth] ?? 0) / events;
   }
   return sums;
 }
 
-function partOf({ callFrame: { functionName, url, lineNumber } }: Node, caller?: Node): Part | undefined {
+function partOf({ callFrame }: Profiler.ProfileNode, caller?: Profiler.ProfileNode): Part | undefined {
+  const { functionName, url, lineNumber } = callFrame;
   if (functionName === "(idle)") return undefined;
   if (functionName === "(garbage collector)") return "garbage";
   const isNative = url === "" && lineNumber < 0;

@@ -1,14 +1,12 @@
-import { compared, deliver } from "../carriers.js";
+import { type Compared, compare } from "../carriers.js";
 import { start } from "../child.js";
-import type { DeliveryArgument, DeliveryReport } from "../delivery.js";
 import { PARTS } from "../profile.js";
 import { type Bench, micros, type Row, ratio } from "../report.js";
-import type { Conduct, ServiceReport } from "../service.js";
+import type { ServiceReport } from "../service.js";
 import { SOCKETS, SOCKETS_OF_AN_ENDPOINT } from "../sockets.js";
 import { medianOf } from "../statistics.js";
 
 const CARRIERS = ["undici", "memory", "disk"] as const;
-type Measured = Readonly<Record<(typeof CARRIERS)[number] | "disk, profiled", DeliveryReport>>;
 
 interface Case {
   readonly answersInMs: number;
@@ -30,37 +28,41 @@ const CASES: readonly Case[] = [
  * the time goes.
  */
 export async function benchAnswers({ report, quick }: Bench): Promise<void> {
-  const rounds = quick ? 1 : 3;
+  const { aims } = report;
   const service = await start<ServiceReport>("service");
   const rows: Row[] = [];
-  const profiles: [when: string, measured: readonly Measured[]][] = [];
-  for (const { answersInMs, events, least, mostCpu } of CASES) {
-    await service.report({ answersInMs } satisfies Conduct);
+  const profiles: [when: string, measured: readonly Compared[]][] = [];
+  for (const { answersInMs, events: all, least, mostCpu } of CASES) {
+    await service.report({ answersInMs });
     const when = answersInMs === 0 ? "at once" : `in ${answersInMs} ms`;
-    const measured = await report.rounds(rounds, `answers ${when}`, () =>
-      measure({ service: service.ready.url, events: quick ? events / 10 : events }),
-    );
+    const events = quick ? all / 10 : all;
+    const { measured, of, ofOther, rowOf } = await compare({
+      report,
+      rounds: quick ? 1 : 3,
+      what: `answers ${when}`,
+      carriers: [...CARRIERS, "disk, profiled"],
+      howOf: () => ({
+        service: service.ready.url,
+        events,
+        warmUp: events,
+        sockets: SOCKETS_OF_AN_ENDPOINT,
+        concurrency: SOCKETS,
+      }),
+    });
     profiles.push([when, measured]);
-    const { of, ofUndicis, rowOf } = compared(measured);
     for (const carrier of CARRIERS) {
       rows.push({
         answers: when,
         ...rowOf(carrier),
         "flushes an event": carrier === "disk" ? ratio(of(carrier, "transactions")) : "",
       });
-      if (carrier !== "undici" && least)
-        report.aims.atLeast(
-          least[carrier],
-          ofUndicis(carrier, "eventsPerSecond"),
-          `payments, answers ${when}, ${carrier}: rate, of bare undici's`,
-        );
+      if (carrier === "undici" || !least) continue;
+      const aim = `payments, answers ${when}, ${carrier}: rate, of bare undici's`;
+      aims.atLeast(least[carrier], ofOther(carrier, "eventsPerSecond"), aim);
     }
-    if (mostCpu !== undefined)
-      report.aims.atMost(
-        mostCpu,
-        ofUndicis("disk", "cpuMicros"),
-        `payments, answers ${when}, disk: processor time an event, of bare undici's`,
-      );
+    if (mostCpu === undefined) continue;
+    const aim = `payments, answers ${when}, disk: processor time an event, of bare undici's`;
+    aims.atMost(mostCpu, ofOther("disk", "cpuMicros"), aim);
   }
   await service.end();
   report.section(
@@ -84,22 +86,4 @@ export async function benchAnswers({ report, quick }: Bench): Promise<void> {
       ),
     })),
   );
-}
-
-async function measure(how: Pick<DeliveryArgument, "service" | "events">): Promise<Measured> {
-  const one = (carrier: (typeof CARRIERS)[number], isProfiled = false) =>
-    deliver({
-      ...how,
-      carrier,
-      warmUp: how.events,
-      sockets: SOCKETS_OF_AN_ENDPOINT,
-      concurrency: SOCKETS,
-      isProfiled,
-    });
-  return {
-    undici: await one("undici"),
-    memory: await one("memory"),
-    disk: await one("disk"),
-    "disk, profiled": await one("disk", true),
-  };
 }

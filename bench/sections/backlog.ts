@@ -1,10 +1,9 @@
-import { compared, deliver } from "../carriers.js";
+import { compare } from "../carriers.js";
 import { start } from "../child.js";
-import type { Carrier, DeliveryReport } from "../delivery.js";
-import { type Bench, micros, type Row, round } from "../report.js";
+import type { Carrier } from "../delivery.js";
+import { type Bench, micros, round } from "../report.js";
 import type { ServiceReport } from "../service.js";
 import { FOR_EIGHT_TO_AN_ENDPOINT, SOCKETS } from "../sockets.js";
-import { medianOf } from "../statistics.js";
 
 const CARRIERS: readonly Carrier[] = [
   "undici",
@@ -24,24 +23,22 @@ const LEAST_RATE: readonly (readonly [Carrier, number, Carrier])[] = [
 
 /** How fast a backlog is delivered, and what that takes, beside bare undici in the same round. */
 export async function benchBacklog({ report, quick }: Bench): Promise<void> {
-  const rounds = quick ? 1 : 5;
   const events = quick ? 2_000 : 20_000;
   const service = await start<ServiceReport>("service");
-  const measured = await report.rounds(rounds, "backlog", async () => {
-    const results: Partial<Record<Carrier, DeliveryReport>> = {};
-    for (const carrier of CARRIERS)
-      results[carrier] = await deliver({
-        carrier,
-        service: service.ready.url,
-        events: carrier === "fetch" ? events / 5 : events,
-        warmUp: carrier === "fetch" ? 1_000 : 20_000,
-        sockets: SOCKETS,
-        concurrency: FOR_EIGHT_TO_AN_ENDPOINT,
-      });
-    return results as Record<Carrier, DeliveryReport>;
+  const { of, ofOther, rowOf } = await compare({
+    report,
+    rounds: quick ? 1 : 5,
+    what: "backlog",
+    carriers: CARRIERS,
+    howOf: (carrier) => ({
+      service: service.ready.url,
+      events: carrier === "fetch" ? events / 5 : events,
+      warmUp: carrier === "fetch" ? 1_000 : 20_000,
+      sockets: SOCKETS,
+      concurrency: FOR_EIGHT_TO_AN_ENDPOINT,
+    }),
   });
   await service.end();
-  const { of, rowOf } = compared(measured);
   report.section(
     "Delivering",
     `A backlog of ${round(events)} payments (\`fetch\`: a fifth of them), to a service that answers at once, ${SOCKETS} requests at a ` +
@@ -51,17 +48,15 @@ export async function benchBacklog({ report, quick }: Bench): Promise<void> {
       "clicks, which may be sent twice; `disk, storing` has just been handed it, and stores it while it delivers. `undici, marked` is the " +
       "least that knows on the disk, as `disk` does, which payments are under way: bare `undici`, and one row in SQLite. `µs of processor` is the time of all " +
       "threads of the process for an event. What is a share of undici's is a share within the same round.",
-    CARRIERS.map(
-      (carrier): Row => ({
-        ...rowOf(carrier),
-        "µs of main thread": micros(of(carrier, "mainThreadMicros")),
-      }),
-    ),
+    CARRIERS.map((carrier) => ({
+      ...rowOf(carrier),
+      "µs of main thread": micros(of(carrier, "mainThreadMicros")),
+    })),
   );
   for (const [carrier, least, other] of LEAST_RATE) {
     report.aims.atLeast(
       least,
-      medianOf(measured, (each) => each[carrier].eventsPerSecond / each[other].eventsPerSecond),
+      ofOther(carrier, "eventsPerSecond", other),
       `backlog, ${carrier}: rate, of ${other === "undici" ? "bare undici's" : `that of "${other}"`}`,
     );
   }

@@ -1,12 +1,10 @@
-import { compared, deliver } from "../carriers.js";
+import { compare } from "../carriers.js";
 import { start } from "../child.js";
-import type { DeliveryReport } from "../delivery.js";
 import type { Bench, Row } from "../report.js";
-import type { Conduct, ServiceReport } from "../service.js";
+import type { ServiceReport } from "../service.js";
 import { SOCKETS, SOCKETS_OF_AN_ENDPOINT } from "../sockets.js";
 
 const CARRIERS = ["undici", "memory", "disk, storing"] as const;
-type Measured = Readonly<Record<(typeof CARRIERS)[number], DeliveryReport>>;
 
 /**
  * As many payments as bare undici delivers in 2 s, and at least which share of its rate the disk
@@ -21,21 +19,26 @@ const CASES = [
  * How fast a process that has just started delivers a burst: nothing is compiled or connected yet.
  */
 export async function benchBurst({ report, quick }: Bench): Promise<void> {
-  const rounds = quick ? 1 : 5;
   const service = await start<ServiceReport>("service");
   const rows: Row[] = [];
   for (const { answersInMs, events, least } of CASES) {
-    await service.report({ answersInMs } satisfies Conduct);
-    const measured = await report.rounds(rounds, `burst, answers in ${answersInMs} ms`, () =>
-      measure(service.ready.url, quick ? events / 10 : events),
-    );
-    const { ofUndicis, rowOf } = compared(measured);
+    await service.report({ answersInMs });
+    const { ofOther, rowOf } = await compare({
+      report,
+      rounds: quick ? 1 : 5,
+      what: `burst, answers in ${answersInMs} ms`,
+      carriers: CARRIERS,
+      howOf: () => ({
+        service: service.ready.url,
+        events: quick ? events / 10 : events,
+        warmUp: 0,
+        sockets: SOCKETS_OF_AN_ENDPOINT,
+        concurrency: SOCKETS,
+      }),
+    });
     for (const carrier of CARRIERS) rows.push({ answers: `in ${answersInMs} ms`, ...rowOf(carrier) });
-    report.aims.atLeast(
-      least,
-      ofUndicis("disk, storing", "eventsPerSecond"),
-      `a burst of 2 s in a new process, answers in ${answersInMs} ms, disk: rate, of bare undici's`,
-    );
+    const aim = `a burst of 2 s in a new process, answers in ${answersInMs} ms, disk: rate, of bare undici's`;
+    report.aims.atLeast(least, ofOther("disk, storing", "eventsPerSecond"), aim);
   }
   await service.end();
   report.section(
@@ -44,21 +47,4 @@ export async function benchBurst({ report, quick }: Bench): Promise<void> {
       "been handed all of them in one turn of its event loop.",
     rows,
   );
-}
-
-async function measure(service: string, events: number): Promise<Measured> {
-  const one = (carrier: (typeof CARRIERS)[number]) =>
-    deliver({
-      carrier,
-      service,
-      events,
-      warmUp: 0,
-      sockets: SOCKETS_OF_AN_ENDPOINT,
-      concurrency: SOCKETS,
-    });
-  return {
-    undici: await one("undici"),
-    memory: await one("memory"),
-    "disk, storing": await one("disk, storing"),
-  };
 }

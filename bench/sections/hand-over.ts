@@ -1,6 +1,6 @@
 import { programsOfPostgres } from "../../test/helpers/cluster.js";
 import { resultOf } from "../child.js";
-import type { HandOver, HandOverArgument, HandOverReport } from "../hand-over.js";
+import type { HandOver, HandOverArgument } from "../hand-over.js";
 import { type Bench, micros, type Row, round } from "../report.js";
 import { medianOf } from "../statistics.js";
 
@@ -13,6 +13,7 @@ const MOST_HEAP_BYTES = 1_024;
 export async function benchHandOver({ report, quick }: Bench): Promise<void> {
   const some = quick ? 10_000 : 100_000;
   const many = quick ? 20_000 : 1_000_000;
+  const { aims } = report;
   const rows: Row[] = [];
 
   async function measure(
@@ -22,10 +23,19 @@ export async function benchHandOver({ report, quick }: Bench): Promise<void> {
   ): Promise<HandOver[]> {
     const what = `hand-over, ${outbox}, up to ${round(waiting.at(-1) ?? 0)}`;
     const reports = await report.rounds(rounds, what, () =>
-      resultOf<HandOverReport, HandOverArgument>("hand-over", { outbox, waiting }),
+      resultOf<HandOver[]>("hand-over", { outbox, waiting } satisfies HandOverArgument),
     );
     const measured = waiting.map((_, nth) => middle(reports.map((each) => each[nth] as HandOver)));
-    rows.push(...measured.map((each) => rowOf(outbox, each)));
+    for (const { waiting, mainThread, untilReceipt, heapBytes, diskBytes } of measured) {
+      rows.push({
+        outbox,
+        "events waiting": round(waiting),
+        "µs of main thread": micros(mainThread),
+        "µs until the receipt": micros(untilReceipt),
+        "bytes of heap": round(heapBytes),
+        "bytes on disk": diskBytes === undefined ? "" : round(diskBytes),
+      });
+    }
     return measured;
   }
 
@@ -33,17 +43,10 @@ export async function benchHandOver({ report, quick }: Bench): Promise<void> {
     const [few] = await measure(outbox, [FEW, some], quick ? 1 : 3);
     const [most] = await measure(outbox, [many], 1);
     if (!few || !most) throw new Error("nothing was measured");
-    report.aims.atMost(
-      LONGEST[outbox],
-      few.mainThread,
-      `${outbox}: µs of main thread for an event handed over`,
-    );
-    report.aims.atMost(
-      1.5,
-      most.mainThread / few.mainThread,
-      `${outbox}: the same with ${round(many)} waiting, of that with ${round(FEW)}`,
-    );
-    report.aims.atMost(MOST_HEAP_BYTES, most.heapBytes, `${outbox}: bytes of heap for an event that waits`);
+    const ratio = most.mainThread / few.mainThread;
+    aims.atMost(LONGEST[outbox], few.mainThread, `${outbox}: µs of main thread for an event handed over`);
+    aims.atMost(1.5, ratio, `${outbox}: the same with ${round(many)} waiting, of that with ${round(FEW)}`);
+    aims.atMost(MOST_HEAP_BYTES, most.heapBytes, `${outbox}: bytes of heap for an event that waits`);
   }
   if (programsOfPostgres()) await measure("postgres", [FEW, quick ? 2_000 : 20_000], 1);
   report.section(
@@ -54,25 +57,10 @@ export async function benchHandOver({ report, quick }: Bench): Promise<void> {
   );
 }
 
-/** The median of each of what differs from time to time. */
+/** The median of each figure. */
 function middle(measured: readonly HandOver[]): HandOver {
-  const of = (name: "mainThread" | "untilReceipt" | "heapBytes") => medianOf(measured, (each) => each[name]);
-  return {
-    ...(measured[0] as HandOver),
-    mainThread: of("mainThread"),
-    untilReceipt: of("untilReceipt"),
-    heapBytes: of("heapBytes"),
-  };
-}
-
-function rowOf(outbox: string, measured: HandOver): Row {
-  const { waiting, mainThread, untilReceipt, heapBytes, diskBytes } = measured;
-  return {
-    outbox,
-    "events waiting": round(waiting),
-    "µs of main thread": micros(mainThread),
-    "µs until the receipt": micros(untilReceipt),
-    "bytes of heap": round(heapBytes),
-    "bytes on disk": diskBytes === undefined ? "" : round(diskBytes),
-  };
+  const names = Object.keys(measured[0] ?? {}) as (keyof HandOver)[];
+  return Object.fromEntries(
+    names.map((name) => [name, medianOf(measured, (each) => each[name] ?? Number.NaN)]),
+  ) as unknown as HandOver;
 }

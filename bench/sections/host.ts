@@ -19,13 +19,7 @@ const WAYS: readonly Way[] = ["undici", "memory", "disk", "none"];
 const LEAST_OF_REST = 0.3;
 const DRAIN_MS = 20_000;
 
-interface Measured {
-  readonly perSecond: number;
-  readonly answered: number;
-  readonly utilization: number;
-}
-
-interface Tracked extends Measured {
+interface Tracked extends Awaited<ReturnType<typeof measureLoad>> {
   /** Microseconds of the main thread for a request, with what it leaves to be delivered. */
   readonly mainThread: number;
   /** Of its throughput without tracking, measured before and after. */
@@ -44,10 +38,9 @@ export async function benchHost({ report, quick }: Bench): Promise<void> {
     const measured = await report.rounds(quick ? 1 : rounds, `saturated host, 1 in ${oneIn} tracked`, () =>
       measure(oneIn, quick),
     );
-    const of = (way: Way, column: keyof Tracked) =>
-      medianOf(measured, (each) => (each[way] as Tracked)[column]);
+    const of = (way: Way, column: keyof Tracked) => medianOf(measured, (each) => each[way][column]);
     const ofUndicis = (way: Way, column: keyof Tracked) =>
-      medianOf(measured, (each) => (each[way] as Tracked)[column] / (each.undici as Tracked)[column]);
+      medianOf(measured, (each) => each[way][column] / each.undici[column]);
     for (const way of WAYS) {
       rows.push({
         way,
@@ -65,16 +58,10 @@ export async function benchHost({ report, quick }: Bench): Promise<void> {
     }
     if (oneIn > 1) continue;
     const { aims } = report;
-    aims.atLeast(
-      LEAST_OF_REST,
-      of("disk", "ofRest"),
-      "saturated host, disk: events delivered a second, of those at rest",
-    );
-    aims.atLeast(
-      1,
-      ofUndicis("memory", "deliveredOf100"),
-      "saturated host, memory: delivered, of what bare undici delivers",
-    );
+    const ofRest = of("disk", "ofRest");
+    const ofBare = ofUndicis("memory", "deliveredOf100");
+    aims.atLeast(LEAST_OF_REST, ofRest, "saturated host, disk: events delivered a second, of those at rest");
+    aims.atLeast(1, ofBare, "saturated host, memory: delivered, of what bare undici delivers");
     for (const way of ["disk", "memory"] as const) {
       aims.atMost(SOCKETS, of(way, "mostSockets"), `saturated host, ${way}: sockets to the service`);
     }
@@ -92,7 +79,7 @@ export async function benchHost({ report, quick }: Bench): Promise<void> {
   );
 }
 
-async function measure(oneIn: number, quick: boolean): Promise<Record<string, Tracked>> {
+async function measure(oneIn: number, quick: boolean): Promise<Record<Way, Tracked>> {
   const sliceMs = quick ? 300 : 2_000;
   const plainMs = quick ? 200 : 500;
   const warmUpMs = quick ? 300 : 1_000;
@@ -100,7 +87,7 @@ async function measure(oneIn: number, quick: boolean): Promise<Record<string, Tr
   const plain = await start<HostReport>("host", { way: "none", service: idle.ready.url });
   await load(plain, { connections: CONNECTIONS, oneIn: 1, forMs: warmUpMs });
   const measurePlain = () => measureLoad(plain, oneIn, plainMs);
-  const result: Record<string, Tracked> = {};
+  const result: Partial<Record<Way, Tracked>> = {};
   let before = await measurePlain();
   for (const way of WAYS) {
     const service = await start<ServiceReport>("service");
@@ -114,7 +101,7 @@ async function measure(oneIn: number, quick: boolean): Promise<Record<string, Tr
     // Not after the load: as soon as it ends, the host has time to deliver.
     const began = performance.now();
     const atEnd = sleep(sliceMs).then(async () => ({ ...(await service.report()), at: performance.now() }));
-    const { tracked, ...measured } = await measureLoad(host, oneIn, sliceMs);
+    const measured = await measureLoad(host, oneIn, sliceMs);
     const { received: receivedAtEnd, mostSockets, at } = await atEnd;
     // Who has put off most of the work until then has not been spared it.
     await delivered(host, DRAIN_MS);
@@ -127,23 +114,19 @@ async function measure(oneIn: number, quick: boolean): Promise<Record<string, Tr
       ...measured,
       mainThread,
       throughput: measured.perSecond / ((before.perSecond + after.perSecond) / 2),
-      deliveredOf100: (100 * (receivedAtEnd - received)) / tracked,
+      deliveredOf100: (100 * (receivedAtEnd - received)) / measured.tracked,
       ofRest: (receivedAtEnd - received) / (at - began) / ((receivedInAll - receivedAtEnd) / restMs),
       mostSockets,
     };
     before = after;
   }
   for (const child of [plain, idle]) await child.end();
-  return result;
+  return result as Record<Way, Tracked>;
 }
 
-async function measureLoad(
-  host: Child<HostReport>,
-  oneIn: number,
-  forMs: number,
-): Promise<Measured & { readonly tracked: number }> {
+async function measureLoad(host: Child<HostReport>, oneIn: number, forMs: number) {
   await host.report();
-  const { answered, tracked, perSecond } = await load(host, { connections: CONNECTIONS, oneIn, forMs });
+  const measured = await load(host, { connections: CONNECTIONS, oneIn, forMs });
   const { utilization } = await host.report();
-  return { perSecond, answered, tracked, utilization };
+  return { ...measured, utilization };
 }

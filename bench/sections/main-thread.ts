@@ -26,19 +26,10 @@ const PAIRS = 4;
 // nothing is not waited for.
 const REST_MS: Readonly<Record<State, number>> = { healthy: 10_000, slow: 600, refusing: 100, silent: 100 };
 
-interface Cost {
-  /**
-   * Microseconds of the main thread for a request that is not tracked, and how many more for one
-   * that is.
-   */
-  readonly untracked: number;
-  readonly above: number;
-}
-
 /** What tracking a request costs the host's main thread, for each state of the service. */
 export async function benchMainThread({ report, quick }: Bench): Promise<void> {
   const measured: readonly State[] = quick ? ["healthy", "silent"] : STATES;
-  const costs = new Map<string, readonly Cost[]>();
+  const costs = new Map<string, Awaited<ReturnType<typeof costsOf>>>();
   for (const [way, states] of Object.entries(WAYS) as [Way, readonly State[]][]) {
     for (const state of states) {
       if (!measured.includes(state)) continue;
@@ -80,8 +71,11 @@ export async function benchMainThread({ report, quick }: Bench): Promise<void> {
   }
 }
 
-/** In turns: a machine that is slow for a while is slow for both. */
-async function costsOf(way: Way, state: State, quick: boolean): Promise<Cost[]> {
+/**
+ * Microseconds of the main thread for a request that is not tracked, and how many more for one that
+ * is. In turns: a machine that is slow for a while is slow for both.
+ */
+async function costsOf(way: Way, state: State, quick: boolean) {
   const service = await start<ServiceReport>("service");
   const host = await start<HostReport>("host", { way, service: service.ready.url });
   const few = quick || (way === "fetch" && state === "silent");
@@ -94,7 +88,7 @@ async function costsOf(way: Way, state: State, quick: boolean): Promise<Cost[]> 
   await delivered(host, REST_MS.healthy);
   await service.report({ state });
   await costOfSlice(host, { ...slice, requests: 100, oneIn: 1 }, REST_MS[state]);
-  const pairs: Cost[] = [];
+  const pairs = [];
   for (let nth = 0; nth < (quick ? 1 : PAIRS); nth++) {
     const untracked = await costOfSlice(host, { ...slice, oneIn: 0 }, 0);
     const tracked = await costOfSlice(host, { ...slice, oneIn: 1 }, REST_MS[state]);

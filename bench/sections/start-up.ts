@@ -4,18 +4,16 @@ import type { ServiceReport } from "../service.js";
 import type { StartUpReport } from "../start-up.js";
 import { medianOf } from "../statistics.js";
 
-const OUTBOXES = ["memory", "disk"] as const;
 const MB = 1_000_000;
 const MOST_MB = 35;
 const MOST_MS = 250;
 
 /** What the disk outbox's thread costs: memory, and time until the first receipt. */
 export async function benchStartUp({ report, quick }: Bench): Promise<void> {
-  const rounds = quick ? 1 : 7;
   const service = await start<ServiceReport>("service");
   const resultOfOutbox = (outbox: "memory" | "disk") =>
     resultOf<StartUpReport>("start-up", { outbox, service: service.ready.url });
-  const measured = await report.rounds(rounds, "start-up", async () => ({
+  const measured = await report.rounds(quick ? 1 : 7, "start-up", async () => ({
     memory: await resultOfOutbox("memory"),
     disk: await resultOfOutbox("disk"),
   }));
@@ -28,7 +26,7 @@ export async function benchStartUp({ report, quick }: Bench): Promise<void> {
     "MB of RSS": millis(of("rss") / MB),
   });
   const above = (of: keyof StartUpReport) => medianOf(measured, ({ disk, memory }) => disk[of] - memory[of]);
-  const rows = OUTBOXES.map((outbox) =>
+  const rows = (["memory", "disk"] as const).map((outbox) =>
     rowOf(outbox, (column) => medianOf(measured, (each) => each[outbox][column])),
   );
   report.section(
