@@ -139,8 +139,8 @@ describe("the tracker", () => {
 
     const { url, posted } = await startService();
     const after = startTracker({ baseUrl: `${url}/moved`, outbox: diskOutbox({ directory }) });
-    expect(await after.trackPayment(order, visitor)).toMatchObject({ outcome: "duplicate" });
     await expect.poll(() => posted).toMatchObject([{ body: { customerEmail: order.customerEmail } }]);
+    expect(await after.trackPayment(order, visitor)).toMatchObject({ outcome: "duplicate" });
   });
 
   it("names a field that is not sent, once, and an id that is none", async () => {
