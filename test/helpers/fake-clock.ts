@@ -2,7 +2,6 @@ import type { Clock } from "../../src/shared/clock.js";
 
 interface Timer {
   readonly at: number;
-  readonly order: number;
   readonly task: () => void;
   cancelled: boolean;
 }
@@ -10,8 +9,7 @@ interface Timer {
 /** A clock that a test turns by hand: three days pass in a second. */
 export class FakeClock implements Clock {
   #now = Date.UTC(2025, 0, 1);
-  #order = 0;
-  /** A binary heap: the earliest first, and of equals the one that was set first. */
+  /** The earliest first, and of equals the one that was set first. */
   readonly #timers: Timer[] = [];
   /**
    * Resolves once nothing is left to do at this moment. Set it if work happens outside this
@@ -25,9 +23,8 @@ export class FakeClock implements Clock {
   monotonic = (): number => this.#now;
 
   after = (ms: number, task: () => void): (() => void) => {
-    const timer = { at: this.#now + Math.max(0, ms), order: this.#order++, task, cancelled: false };
-    this.#timers.push(timer);
-    this.#siftUp(this.#timers.length - 1);
+    const timer = { at: this.#now + Math.max(0, ms), task, cancelled: false };
+    this.#timers.splice(this.#placeAfter(timer.at), 0, timer);
     return () => {
       timer.cancelled = true;
     };
@@ -46,7 +43,7 @@ export class FakeClock implements Clock {
     const until = this.#now + ms;
     await this.settled();
     for (let next = this.#timers[0]; next && next.at <= until; next = this.#timers[0]) {
-      this.#removeFirst();
+      this.#timers.shift();
       if (next.cancelled) continue;
       this.#now = next.at;
       next.task();
@@ -57,39 +54,15 @@ export class FakeClock implements Clock {
     await this.settled();
   }
 
-  #before(a: number, b: number): boolean {
-    const [one, other] = [this.#timers[a] as Timer, this.#timers[b] as Timer];
-    return one.at < other.at || (one.at === other.at && one.order < other.order);
-  }
-
-  #swap(a: number, b: number): void {
-    const [one, other] = [this.#timers[a] as Timer, this.#timers[b] as Timer];
-    this.#timers[a] = other;
-    this.#timers[b] = one;
-  }
-
-  #siftUp(at: number): void {
-    for (let child = at; child > 0; ) {
-      const parent = (child - 1) >> 1;
-      if (!this.#before(child, parent)) return;
-      this.#swap(child, parent);
-      child = parent;
+  /** How many timers come no later. By bisection: some tests set tens of thousands. */
+  #placeAfter(at: number): number {
+    let [from, to] = [0, this.#timers.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((this.#timers[middle] as Timer).at <= at) from = middle + 1;
+      else to = middle;
     }
-  }
-
-  #removeFirst(): void {
-    const last = this.#timers.length - 1;
-    this.#swap(0, last);
-    this.#timers.pop();
-    for (let parent = 0; ; ) {
-      const [left, right] = [2 * parent + 1, 2 * parent + 2];
-      let least = parent;
-      if (left < last && this.#before(left, least)) least = left;
-      if (right < last && this.#before(right, least)) least = right;
-      if (least === parent) return;
-      this.#swap(parent, least);
-      parent = least;
-    }
+    return from;
   }
 }
 
