@@ -1,8 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
-import type { RowDataPacket } from "mysql2/promise";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-
 import { DESTINATION, sample, scheduledSample } from "../../src/testing/contract/samples.js";
 import { Stage } from "../../src/testing/contract/stage.js";
 import { openDisk } from "../helpers/disk-store.js";
@@ -10,6 +8,7 @@ import { describeWithMariaDb } from "../helpers/mysql.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
 import { isFull } from "../helpers/promises.js";
 import { scratchDirectory } from "../helpers/scratch.js";
+import { blocksOf, countingPages, meanOf } from "./sql/reads.js";
 
 // How many payments wait for their `notBefore`.
 const SCHEDULED = isFull ? 300_000 : 100_000;
@@ -32,8 +31,6 @@ function expectSame(what: string, before: Reads, beside: Reads): void {
     expect(beside[name], name).toBeLessThanOrEqual(Math.max(1.1 * reads, reads + 3));
   }
 }
-
-const meanOf = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0) / numbers.length;
 
 /** Reports payments, of which each is delivered before the next. */
 async function payEach(stage: Stage): Promise<void> {
@@ -86,27 +83,22 @@ describe.skipIf(!existsSync(OWN_IO))("on disk", () => {
 describeWithPostgres("in Postgres", (database) => {
   const { create, sql } = database;
 
+  // One connection: a new one first reads what the server has in its catalogue.
+  let connected: Promise<pg.PoolClient> | undefined;
+
+  async function read(text: string, values?: unknown[]): Promise<number> {
+    connected ??= database.pool().connect();
+    return blocksOf(await connected, text, values);
+  }
+
   /** A pool that explains each claim before it runs it, in a transaction that is undone. */
   function explaining(pool: pg.Pool, blocks: number[]): pg.Pool {
     return Object.assign(Object.create(pool), {
       async query(config: { text: string; values?: unknown[] }, values?: unknown[]) {
-        if (config.text?.includes(".claim(")) blocks.push(await blocksOf(config.text, config.values));
+        if (config.text?.includes(".claim(")) blocks.push(await read(config.text, config.values));
         return pool.query(config, values);
       },
     });
-  }
-
-  // One connection: a new one first reads what the server has in its catalogue.
-  let connected: Promise<pg.PoolClient> | undefined;
-
-  async function blocksOf(text: string, values?: unknown[]): Promise<number> {
-    connected ??= database.pool().connect();
-    const client = await connected;
-    await client.query("begin");
-    const { rows } = await client.query(`explain (analyze, buffers, format json) ${text}`, values);
-    await client.query("rollback");
-    const plan = rows[0]["QUERY PLAN"][0].Plan;
-    return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"];
   }
 
   test(
@@ -123,8 +115,8 @@ describeWithPostgres("in Postgres", (database) => {
         await payEach(stage);
         const claim = meanOf(blocks);
         const look = `select ${database.schema}.release_due(${DESTINATION}, 3::smallint, 50)`;
-        await blocksOf(look);
-        return { claim, "look for due ones": await blocksOf(look) };
+        await read(look);
+        return { claim, "look for due ones": await read(look) };
       }
 
       await measure();
@@ -154,49 +146,22 @@ describeWithMariaDb("in MariaDB", (database) => {
     search: /3 as part, seq/,
     take: /set\s+interrupted = \(interrupted/,
     "look for due ones": /force index \(\S+\)\s+where state = 'scheduled'/,
-  } as const;
+  };
+  type Statement = keyof typeof STATEMENTS;
 
   /** How many periods a search names: it looks into each. One if it names none. */
   function periodsIn(text: string): number {
     return /period in \(([^)]*)\)/.exec(text)?.[1]?.split(",").length ?? 1;
   }
 
-  /**
-   * A pool of one connection that counts the pages that each of these statements reads, for each
-   * period that it names.
-   */
-  function counting(pages: Record<string, number[]>) {
-    const pool = database.pool({ connectionLimit: 1 });
-    return Object.assign(Object.create(pool) as typeof pool, {
-      async getConnection() {
-        const connection = await pool.getConnection();
-        const requests = async () => {
-          const [[row]] = await connection.query<RowDataPacket[]>(
-            "show global status like 'innodb_buffer_pool_read_requests'",
-          );
-          return Number(row?.Value);
-        };
-        return Object.assign(Object.create(connection) as typeof connection, {
-          async query(options: { sql: string }) {
-            const [name] = Object.entries(STATEMENTS).find(([, text]) => text.test(options.sql)) ?? [];
-            if (!name) return connection.query(options);
-            const before = await requests();
-            const result = await connection.query(options);
-            pages[name]?.push(((await requests()) - before) / periodsIn(options.sql));
-            return result;
-          },
-        });
-      },
-    });
-  }
-
   test(
     "a claim reads as many pages beside scheduled payments as beside one, and so does a look for due ones",
     async () => {
-      const pages: Record<string, number[]> = { search: [], take: [], "look for due ones": [] };
-      await using stage = await Stage.open(() =>
-        database.create({ pool: counting(pages) as never, maxEvents: MAX_EVENTS }),
+      const pages = { search: [], take: [], "look for due ones": [] } as Record<Statement, number[]>;
+      const pool = countingPages(database.pool({ connectionLimit: 1 }), STATEMENTS, (name, read, sql) =>
+        pages[name].push(read / periodsIn(sql)),
       );
+      await using stage = await Stage.open(() => database.create({ pool, maxEvents: MAX_EVENTS }));
       stage.delivery.capacity = 8;
       stage.start();
       async function measure(): Promise<Reads> {
@@ -205,7 +170,7 @@ describeWithMariaDb("in MariaDB", (database) => {
           .toMatch(/History list length \d{1,2}\n/);
         for (const each of Object.values(pages)) each.length = 0;
         await payEach(stage);
-        await expect.poll(() => pages["look for due ones"]?.length, { timeout: 10_000 }).toBeGreaterThan(3);
+        await expect.poll(() => pages["look for due ones"].length, { timeout: 10_000 }).toBeGreaterThan(3);
         // The least: the server reads pages for work of its own, too.
         return Object.fromEntries(Object.entries(pages).map(([name, each]) => [name, Math.min(...each)]));
       }
