@@ -36,6 +36,16 @@ export interface Scale {
   readonly floods: readonly number[];
 }
 
+/** For a store that is slow even in virtual time. */
+export const LEAST: Scale = {
+  many: 20,
+  strangers: [10],
+  kinds: 1,
+  longestMs: MINUTE_MS,
+  rounds: 16,
+  floods: [15],
+};
+
 /** The promises in numbers of docs/delivery.md, in virtual time: every row of the table. */
 export function testPromises(
   createOutbox: (clock: FakeClock) => Outbox,
@@ -46,6 +56,14 @@ export function testPromises(
     const rig = startDelivery({ reply, createOutbox, random, ...options });
     let visitors = 0;
     const addedAt = new Map<string, number>();
+    async function track(
+      kind: EventKind,
+      visitor: string | Attribution = `visitor-${visitors++}`,
+    ): Promise<OutboxEvent> {
+      const event = await rig.add(kind, typeof visitor === "string" ? { sessionId: visitor } : visitor);
+      addedAt.set(event.id, rig.clock.now());
+      return event;
+    }
     return {
       ...rig,
       random,
@@ -54,13 +72,15 @@ export function testPromises(
         const { queued, dead } = (await rig.outbox.look?.()) ?? rig.outbox.counts();
         return { queued, dead };
       },
-      async track(
-        kind: EventKind,
-        visitor: string | Attribution = `visitor-${visitors++}`,
-      ): Promise<OutboxEvent> {
-        const event = await rig.add(kind, typeof visitor === "string" ? { sessionId: visitor } : visitor);
-        addedAt.set(event.id, rig.clock.now());
-        return event;
+      track,
+      /** Tracks events of new visitors, and lets so much time pass after each. */
+      async trackEach(number: number, thenMs: number, kindOf: (nth: number) => EventKind) {
+        const events: OutboxEvent[] = [];
+        for (let nth = 0; nth < number; nth++) {
+          events.push(await track(kindOf(nth)));
+          await rig.clock.pass(thenMs);
+        }
+        return events;
       },
       /** How long each waited, in milliseconds; infinite if it was not taken. */
       waits: (events: readonly OutboxEvent[]) =>
@@ -154,12 +174,9 @@ export function testPromises(
       [0.3, 1],
       [0.5, 0.99],
     ])("of %d takes every event, once, and %d of them within 20 s of the last", async (p, promised) => {
-      const { clock, service, track, random, waits, settled } = start(() => (random() < p ? says(500) : yes));
-      const events: OutboxEvent[] = [];
-      for (let n = 0; n < 2 * many; n++) {
-        events.push(await track(n % 2 ? "click" : "registration"));
-        await clock.pass(2);
-      }
+      const rig = start(() => (rig.random() < p ? says(500) : yes));
+      const { clock, service, trackEach, waits, settled } = rig;
+      const events = await trackEach(2 * many, 2, (n) => (n % 2 ? "click" : "registration"));
       const ended = clock.now();
       await clock.pass(20 * SECOND_MS);
       expect(service.taken.length).toBeGreaterThanOrEqual(Math.floor(promised * events.length));
@@ -190,20 +207,14 @@ export function testPromises(
       async (_n, bad, attemptMs) => {
         for (const outageMs of lengths) {
           let isDown = false;
-          const { clock, service, track, settled } = start(() => (isDown ? bad : yes));
-          for (let n = 0; n < 20; n++) {
-            await track("click");
-            await clock.pass(100);
-          }
+          const { clock, service, trackEach, settled } = start(() => (isDown ? bad : yes));
+          await trackEach(20, 100, () => "click");
           isDown = true;
           const began = clock.now();
           const events = Math.min(many, outageMs / 100);
           const kinds: EventKind[] =
             attemptMs > 0 ? ["click", "registration"] : ["click", "registration", "payment"];
-          for (let n = 0; n < events; n++) {
-            await track(kinds[n % kinds.length] as EventKind);
-            await clock.pass(outageMs / events);
-          }
+          await trackEach(events, outageMs / events, (n) => kinds[n % kinds.length] as EventKind);
           isDown = false;
           const back = clock.now();
           const queued = (await settled()).queued;
@@ -238,11 +249,8 @@ export function testPromises(
 
       it("loses nothing, however much longer than `maxAgeMs` it is down", async () => {
         for (const [, bad, attemptMs] of outages.slice(0, kinds)) {
-          const { clock, service, track, settled } = start(() => bad, { maxAgeMs: HOUR_MS });
-          for (let n = 0; n < 50; n++) {
-            await track(attemptMs > 0 ? "click" : "payment");
-            await clock.pass(SECOND_MS);
-          }
+          const { clock, service, trackEach, settled } = start(() => bad, { maxAgeMs: HOUR_MS });
+          await trackEach(50, SECOND_MS, () => (attemptMs > 0 ? "click" : "payment"));
           await clock.pass(3 * HOUR_MS);
           service.reply = () => yes;
           await clock.pass(2 * MINUTE_MS);
@@ -272,16 +280,13 @@ export function testPromises(
       async (status) => {
         for (const outageMs of lengths) {
           let isDown = true;
-          const { clock, service, track, settled } = start(() => (isDown ? says(status) : yes));
+          const { clock, service, track, trackEach, settled } = start(() => (isDown ? says(status) : yes));
           const began = clock.now();
           const events = Math.min(many, outageMs / 100);
           const kinds: EventKind[] = ["payment", "click", "payment", "registration"];
           // More payments at once than there are places.
           for (let n = 0; n < 20; n++) await track("payment");
-          for (let n = 0; n < events; n++) {
-            await track(kinds[n % kinds.length] as EventKind);
-            await clock.pass(outageMs / events);
-          }
+          await trackEach(events, outageMs / events, (n) => kinds[n % kinds.length] as EventKind);
           const { dead } = await settled();
           expect(dead).toMatchObject({ rejected: 0, expired: 0 });
           expect(dead.unconfirmed).toBeLessThanOrEqual(8);
@@ -321,15 +326,11 @@ export function testPromises(
     });
 
     it("holds back one event alone when it asks a second time for that one, having taken others", async () => {
-      const { clock, service, track, waits } = start((call) =>
+      const { clock, service, track, trackEach, waits } = start((call) =>
         isPoison(call) ? says(429, { retryAfter: "30" }) : yes,
       );
       await track("click", "poison");
-      const events: OutboxEvent[] = [];
-      for (let n = 0; n < 120; n++) {
-        events.push(await track("click"));
-        await clock.pass(SECOND_MS);
-      }
+      const events = await trackEach(120, SECOND_MS, () => "click");
       await clock.pass(5 * SECOND_MS);
       expect(longest(waits(events.slice(31)))).toBeLessThanOrEqual(5 * SECOND_MS);
       expect(service.posts.filter(({ call }) => isPoison(call)).length).toBeLessThanOrEqual(6);
@@ -371,11 +372,8 @@ export function testPromises(
 
     it("is found again within four times as long as it lasted", async () => {
       for (const lastedMs of [MINUTE_MS, 10 * MINUTE_MS].filter((ms) => ms <= longestMs)) {
-        const { clock, service, track, settled } = start(swallowing);
-        for (let n = 0; n < 60; n++) {
-          await track("payment");
-          await clock.pass(lastedMs / 60);
-        }
+        const { clock, service, trackEach, settled } = start(swallowing);
+        await trackEach(60, lastedMs / 60, () => "payment");
         service.reply = () => yes;
         await clock.pass(Math.min(4 * lastedMs, HOUR_MS) + 10 * SECOND_MS);
         expect((await settled()).queued).toBe(0);
@@ -383,11 +381,8 @@ export function testPromises(
     });
 
     it("is found again within a tenth if the status endpoint was silent too", async () => {
-      const { clock, service, track, settled } = start(() => hanging);
-      for (let n = 0; n < 60; n++) {
-        await track("payment");
-        await clock.pass(10 * SECOND_MS);
-      }
+      const { clock, service, trackEach, settled } = start(() => hanging);
+      await trackEach(60, 10 * SECOND_MS, () => "payment");
       service.reply = () => yes;
       await clock.pass(MINUTE_MS + 11 * SECOND_MS);
       expect((await settled()).queued).toBe(0);
@@ -448,16 +443,10 @@ export function testPromises(
       ["answers 500", says(500), 0],
       ["is silent", hanging, 10 * SECOND_MS],
     ];
-    const strangersOf: [string, (name: string) => [EventKind, Attribution][]][] = [
-      ["clicks", (name) => [["click", { clickId: name, sessionId: name }]]],
-      ["sign-ups with forged click ids", (name) => [["registration", { clickId: name, sessionId: name }]]],
-      [
-        "clicks with sign-ups behind them",
-        (name) => [
-          ["click", { clickId: name, sessionId: name }],
-          ["registration", { clickId: name, sessionId: name }],
-        ],
-      ],
+    const strangersOf: [string, EventKind[]][] = [
+      ["clicks", ["click"]],
+      ["sign-ups with forged click ids", ["registration"]],
+      ["clicks with sign-ups behind them", ["click", "registration"]],
     ];
     const cases = floods.flatMap((rate) =>
       strangersOf
@@ -495,7 +484,7 @@ export function testPromises(
         if (bad !== answers[0]?.[1]) return;
         // A failing event is tried for three days; a refused one is given up within the minute.
         // More than 200 events a second take two.
-        await flood(rate * of("").length > 200 ? 60 : 0, 0, of);
+        await flood(rate * of.length > 200 ? 60 : 0, 0, of);
         expect((await settled()).queued).toBeLessThanOrEqual(2);
       },
       2 * MINUTE_MS,
@@ -503,7 +492,7 @@ export function testPromises(
 
     it("asks for a pause of a minute: not one request before its end; then what a payment waits for goes first", async () => {
       const { flood, payers, service, clock } = floodOf(says(429, { retryAfter: "60" }));
-      await flood(10, 20, (name) => [["click", { clickId: name, sessionId: name }]]);
+      await flood(10, 20, ["click"]);
       const clicks = () => service.posts.filter(({ call }) => call.path.endsWith("/click"));
       const askedAt = clicks().find(({ reply }) => !reply.taken)?.at as number;
       const begun = clicks().length;
@@ -521,18 +510,18 @@ export function testPromises(
       const others: OutboxEvent[] = [];
       let number = 0;
 
-      async function flood(
-        seconds: number,
-        rate: number,
-        strangersEvents: (name: string) => [EventKind, Attribution][],
-      ): Promise<void> {
+      async function visit(name: string, kinds: readonly EventKind[]): Promise<OutboxEvent[]> {
+        const events: OutboxEvent[] = [];
+        for (const kind of kinds) events.push(await track(kind, { clickId: name, sessionId: name }));
+        return events;
+      }
+
+      async function flood(seconds: number, rate: number, of: readonly EventKind[]): Promise<void> {
         for (let second = 0; second < seconds; second++) {
           for (let n = 0; n < rate; n++) {
             // Neither first nor last in its second.
             if (n === Math.floor(rate / 2)) await honest();
-            for (const [kind, visitor] of strangersEvents(`stranger-${number++}`)) {
-              await track(kind, visitor);
-            }
+            await visit(`stranger-${number++}`, of);
             await clock.pass(SECOND_MS / rate);
           }
           if (rate > 0) continue;
@@ -543,11 +532,9 @@ export function testPromises(
 
       async function honest(): Promise<void> {
         const name = `honest-${number++}`;
-        others.push(await track("click", { clickId: name, sessionId: name }));
+        others.push(...(await visit(name, ["click"])));
         if (others.length % 2 === 0) return;
-        const visitor = { clickId: `payer-${name}`, sessionId: `payer-${name}` };
-        for (const kind of ["click", "registration", "payment"] as const)
-          payers.push(await track(kind, visitor));
+        payers.push(...(await visit(`payer-${name}`, ["click", "registration", "payment"])));
       }
 
       return { ...rig, flood, payers, others };

@@ -2,9 +2,7 @@ import { mysqlOutbox } from "express-affiliate/mysql";
 import type { Outbox } from "express-affiliate/outbox";
 import type { FakeClock } from "../../helpers/fake-clock.js";
 import { describeWithMariaDb, virtualPool } from "../../helpers/mysql.js";
-import { testPromises } from "../../helpers/promises.js";
-
-const MINUTE_MS = 60_000;
+import { LEAST, testPromises } from "../../helpers/promises.js";
 
 describeWithMariaDb("on the MySQL outbox", (database) => {
   let prefixes = 0;
@@ -15,12 +13,5 @@ describeWithMariaDb("on the MySQL outbox", (database) => {
     return mysqlOutbox({ pool, prefix: `promises_${++prefixes}_`, pollMs: 15_000, leaseMs: 600_000 }, clock);
   }
 
-  testPromises(create, {
-    many: 20,
-    strangers: [10],
-    kinds: 1,
-    longestMs: MINUTE_MS,
-    rounds: 16,
-    floods: [15],
-  });
+  testPromises(create, LEAST);
 });

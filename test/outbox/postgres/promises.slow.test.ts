@@ -2,9 +2,7 @@ import type { Outbox } from "express-affiliate/outbox";
 import { postgresOutbox } from "express-affiliate/postgres";
 import type { FakeClock } from "../../helpers/fake-clock.js";
 import { describeWithPostgresServer, virtualPool } from "../../helpers/postgres.js";
-import { testPromises } from "../../helpers/promises.js";
-
-const MINUTE_MS = 60_000;
+import { LEAST, testPromises } from "../../helpers/promises.js";
 
 describeWithPostgresServer("on the Postgres outbox", (database) => {
   let schemas = 0;
@@ -18,12 +16,5 @@ describeWithPostgresServer("on the Postgres outbox", (database) => {
     );
   }
 
-  testPromises(create, {
-    many: 20,
-    strangers: [10],
-    kinds: 1,
-    longestMs: MINUTE_MS,
-    rounds: 16,
-    floods: [15],
-  });
+  testPromises(create, LEAST);
 });
