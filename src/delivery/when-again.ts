@@ -28,9 +28,10 @@ export const REFERRAL_WAIT_MS = 5_000;
 export const LONGEST_COSTLY_MS = 3_600_000;
 
 /**
- * Half to all of 250 ms, 375 ms, 563 ms, … 15 min; `random` is from 0 up to 1. The jitter keeps
- * events that failed together from coming back together. The rest grows by half and does not
- * double: otherwise, if half of all attempts fail, the unluckiest of thousands wait for minutes.
+ * After the first, second and third failure of the event's own, half to all of 250, 375 and 563 ms,
+ * and so on up to 15 min; `random` is from 0 up to 1. The jitter keeps events that failed together
+ * from coming back together. Each wait is half as long again and not twice as long: otherwise, if
+ * half of all attempts fail, the unluckiest of thousands wait for minutes.
  */
 export function backoffMs(failures: number, random: number): number {
   return (0.5 + random / 2) * Math.min(LONGEST_MS, FIRST_MS * GROWTH ** (failures - 1));

@@ -19,9 +19,9 @@ it("rests between half of that and all of it", () => {
   expect(backoffMs(2, 1)).toBe(375);
 });
 
-it("rests 15 minutes after however many attempts", () => {
-  for (const attempt of [100, 1_023, 1_024, 5_000, Number.MAX_SAFE_INTEGER]) {
-    expect(backoffMs(attempt, 1)).toBe(900_000);
+it("rests 15 minutes after however many failures", () => {
+  for (const failures of [100, 1_023, 1_024, 5_000, Number.MAX_SAFE_INTEGER]) {
+    expect(backoffMs(failures, 1)).toBe(900_000);
   }
 });
 
