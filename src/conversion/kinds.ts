@@ -3,8 +3,8 @@ import type { Attribution, ConversionKind, EventData, EventKind, OutboxEvent } f
 /** What differs from kind to kind. All other code asks the row of `TABLE`. */
 export interface KindRow<Data> {
   /**
-   * The highest is the most urgent. SQL stores it, so it must not change once it is released.
-   * Counted from 1: 0 means that it was not looked at yet.
+   * The highest is the most urgent: 1, 2, 3 and so on, no two alike; 0 means that it was not looked
+   * at yet. SQL stores it, so it must not change once it is released: a later kind is above.
    */
   readonly priority: number;
   /** Below `/api/v1/tracking/`. Of two, the first takes the events with a click id. */
@@ -13,7 +13,10 @@ export interface KindRow<Data> {
   readonly ifMaybeTaken: "retry" | "hold";
   /** Whether it is reported only for visitors whom an affiliate may have referred. */
   readonly needsAttribution: boolean;
-  /** How long, in milliseconds, and how many ids of delivered events are known at most. */
+  /**
+   * How long, in milliseconds, and how many ids of delivered events are known at most. The shares of
+   * all kinds add up to 1.
+   */
   readonly remembered: { readonly ms: number; readonly most: number; readonly shareOfSpace: number };
   /** The most characters of each text: longer ids and addresses are refused, other texts cut. */
   readonly longest: Readonly<Record<string, number>>;
@@ -34,7 +37,8 @@ const UNBOUNDED = { ms: Number.POSITIVE_INFINITY, most: Number.POSITIVE_INFINITY
 /**
  * The kinds of events. A new kind needs a row here, its data in `events.ts`, its fields in
  * `fields.ts`, its id in `inputs.ts` and its call in `service/calls.ts`. The compiler asks for
- * these. Its methods are new public names: `tracker.ts`, `affiliate.ts`.
+ * these. Its methods are new public names: `tracker.ts`, `affiliate.ts`, `request/visitor.ts`,
+ * `index.ts`. The pages of the dashboard and the sandbox name each kind themselves.
  */
 const TABLE = {
   payment: {

@@ -51,7 +51,7 @@ describeWithPostgres("storing", (database) => {
       const added = Promise.all(Array.from({ length: 501 }, () => outbox.add(sample("click"))));
 
       const closing = outbox.close();
-      expect(new Set(await added)).toEqual(new Set(["queued"]));
+      await added;
       if (ends) await host.end("commit");
       await closing;
 

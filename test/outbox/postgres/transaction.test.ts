@@ -59,7 +59,7 @@ describeWithPostgres("in the host's own transaction", (database) => {
       "no tables": {
         cause: ["drop schema $schema cascade"],
         // Which of them depends on whether the process has noticed before.
-        says: /finds no outbox that it may use|are missing or of an earlier version/,
+        says: /finds no outbox that it may use|are (missing or of an earlier version|not as they were made)/,
       },
       "a table gone": { cause: ["drop table $schema.events cascade"], says: /does not exist/ },
       "no right to the schema": {
