@@ -38,7 +38,7 @@ const UNBOUNDED = { ms: Number.POSITIVE_INFINITY, most: Number.POSITIVE_INFINITY
  * The kinds of events. A new kind needs a row here, its data in `events.ts`, its fields in
  * `fields.ts`, its id in `inputs.ts` and its call in `service/calls.ts`. The compiler asks for
  * these. Its methods are new public names: `tracker.ts`, `affiliate.ts`, `request/visitor.ts`,
- * `index.ts`. The pages of the dashboard and the sandbox name each kind themselves.
+ * `index.ts`. The dashboard and the sandbox name each kind themselves.
  */
 const TABLE = {
   payment: {
