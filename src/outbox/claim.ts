@@ -68,7 +68,7 @@ export interface Lane {
 export interface Capacity {
   /** Only events of this destination. */
   readonly destination: number;
-  /** How many in all. */
+  /** How many in all. May be infinite, as that of a lane. */
   readonly limit: number;
   /** Of equally urgent events, those of an earlier lane go first. Urgency comes before lanes. */
   readonly lanes: readonly Lane[];

@@ -43,7 +43,8 @@ export interface OutboxParts<C extends Claim = Claim> {
   /** Most bytes of events in memory while the store fails, roughly. Default 64 MiB. */
   readonly maxMemoryBytes?: number | undefined;
   /**
-   * Stores the event, unless its id is known. Calls overlap: their order is the order of events.
+   * Stores the event, unless its id is known. Calls overlap: their order is the order of events. So
+   * a call that fails rejects before a later one stores its event.
    */
   append(event: OutboxEvent, notices: StorageNotices): Promise<"queued" | "duplicate" | "full">;
   /** Stores it in the host's own transaction. Without it, such a report is refused. */
@@ -56,10 +57,14 @@ export interface OutboxParts<C extends Claim = Claim> {
   claim(capacity: Capacity): Promise<readonly C[]>;
   /**
    * Acts on the verdict of a claimed event, unless another process has claimed it since. Then it
-   * resolves to `false`, and no listener is called.
+   * resolves to `false`, and no listener is called. Called again, because an answer was lost, it
+   * resolves as the first call did.
    */
   settle(claim: C, verdict: Verdict, notices: StorageNotices): Promise<unknown>;
-  /** What the store has of one destination, as the last call has found it, for example. */
+  /**
+   * What the store has of one destination, as the last answer said, for example. `start` asks for
+   * it, too: without capacity, `claim` is not called.
+   */
   counts(destination: number): Omit<OutboxCounts, "trouble">;
   /** The dead letters of one destination. */
   readonly deadLetters: {
