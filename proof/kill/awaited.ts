@@ -7,6 +7,12 @@ import { keyOf } from "../shared/tracker.js";
 import type { HostOptions } from "./host.js";
 
 /**
+ * The share of receipts that may say, after a second, that the storage has not answered: on a slow
+ * machine the last of four hosts waits for it. Such a receipt promises nothing.
+ */
+const LATE_AT_MOST = 0.1;
+
+/**
  * Hosts track events, and await each receipt. In the end every event that was acknowledged must
  * have reached the service, once, in its visitor's order; or be held.
  */
@@ -20,6 +26,7 @@ export async function proveAwaited(rounds: number): Promise<boolean> {
   const held = new Set<string>();
   const errors: string[] = [];
   let kills = 0;
+  let late = 0;
   console.log(`\nReceipts awaited: ${rounds} rounds of one host and of four, service there and away`);
 
   for (const hosts of [1, 4]) {
@@ -50,6 +57,7 @@ export async function proveAwaited(rounds: number): Promise<boolean> {
   function host(options: HostOptions): Child {
     return startChild(fileURLToPath(import.meta.url), options, (said) => {
       if (said.acknowledged) acknowledged.add(keyOf(said.acknowledged));
+      if (said.late) late++;
       if (said.dead && said.reason === "unconfirmed") held.add(keyOf(said.dead));
       else if (said.dead) errors.push(`a dead letter: ${JSON.stringify(said)}`);
       if (said.error) errors.push(said.error);
@@ -65,6 +73,7 @@ export async function proveAwaited(rounds: number): Promise<boolean> {
     const outOfOrder = outOfOrderIn(arrivals);
     console.log(`kills               ${kills}`);
     console.log(`acknowledged        ${acknowledged.size}`);
+    console.log(`after a second      ${late} receipts more, which promise nothing`);
     console.log(`at the service      ${arrived.size} (the kill came before the acknowledgement for some)`);
     console.log(
       `held                ${held.size} payments whose delivery was cut short, for an operator to decide`,
@@ -75,6 +84,7 @@ export async function proveAwaited(rounds: number): Promise<boolean> {
     );
     console.log(`out of order        ${outOfOrder}`);
     for (const error of errors.slice(0, 10)) console.log(`unexpected          ${error}`);
-    return lost === 0 && twice === 0 && outOfOrder === 0 && errors.length === 0 && acknowledged.size > 0;
+    const isPrompt = late < LATE_AT_MOST * acknowledged.size;
+    return lost === 0 && twice === 0 && outOfOrder === 0 && errors.length === 0 && isPrompt;
   }
 }

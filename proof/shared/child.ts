@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 /** What a host says. */
 export interface Said {
   readonly acknowledged?: string;
+  readonly late?: string;
   readonly dead?: string;
   readonly nth?: number;
   readonly reason?: string;
