@@ -35,7 +35,7 @@ export function createShutdown(parts: {
   /** Nothing here waits for scheduled ones. */
   const due = () => dueIn(outbox.counts());
 
-  /** A storage that fails may hold events that nobody has counted. */
+  /** A storage that fails may hold events that were not counted. */
   const isSettled = () => due() === 0 && outbox.counts().trouble === undefined;
 
   // Its timers are not unref'ed: the caller waits for this.

@@ -34,8 +34,10 @@ export async function runHost({ url, directory, name, task }: HostOptions): Prom
   async function visit(name: string): Promise<void> {
     for (let nth = 1; ; nth++) {
       const receipt = await trackOne(`${name}-${Math.ceil(nth / EVENTS_OF_A_VISITOR)}`, nth);
-      if (receipt.outcome === "queued")
-        say(receipt.reason === undefined ? { acknowledged: receipt.id, nth } : { late: receipt.id });
+      if (receipt.outcome === "queued" && receipt.reason === undefined)
+        say({ acknowledged: receipt.id, nth });
+      else if (receipt.outcome === "queued" && receipt.reason === "storage-trouble")
+        say({ late: receipt.id });
       else say({ error: `not queued: ${JSON.stringify(receipt)}` });
       if (nth % 10 === 0) await new Promise(setImmediate);
     }

@@ -11,7 +11,7 @@ export interface KindRow<Data> {
   readonly endpoints: readonly [string, string?];
   /** The default of the option `delivery.ambiguous`. */
   readonly ifMaybeTaken: "retry" | "hold";
-  /** Whether it is reported only for visitors whom an affiliate may have referred. */
+  /** Whether a report needs a click id or a session id. */
   readonly needsAttribution: boolean;
   /**
    * How long, in milliseconds, and how many ids of delivered events are known at most. The shares of

@@ -39,7 +39,7 @@ export interface DeliveryPlan {
 /** For an event that the service may have taken: send it again, or hold it as a dead letter. */
 export type AmbiguousPolicy = "retry" | "hold";
 
-/** For whom the status endpoint confirms a referral before an event is sent. */
+/** Before which events the status endpoint is asked for a referral. */
 export type ConfirmReferral = "login-session" | "always" | "never";
 
 /** What Node keeps for each thread, set by flags such as `--tls-min-v1.3` or the host's code. */

@@ -19,8 +19,8 @@ type Awaitable<T> = T | Promise<T>;
  */
 export interface WrapHandler<Happened> {
   /**
-   * Reports what the handler's promise resolves with, if the response's status is below 400,
-   * whoever writes the head. If the visitor hangs up before that, the status set so far decides.
+   * Reports what the handler's promise resolves with, if the response's status is below 400. Another
+   * handler may write the head. If the visitor hangs up before that, the status set so far decides.
    *
    * Compute what you return before you respond: if the handler returns it in the same turn of the
    * event loop, the first byte leaves after the event is in the outbox. To return the response, as

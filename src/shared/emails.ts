@@ -32,14 +32,14 @@ export function maskEmails(text: string): string {
   return masked + text.slice(done);
 }
 
-/** Where the word that ends before `end` starts; `end` if there is none. */
+/** The start of the word that ends before `end`; `end` if there is no word. */
 function wordStart(text: string, end: number, least: number): number {
   let start = end;
   while (start > least && !DELIMITERS.includes(text.charAt(start - 1))) start--;
   return start;
 }
 
-/** Where the quoted local part that ends before `end` starts. */
+/** The start of the quoted local part that ends before `end`. */
 function quotedStart(text: string, end: number, least: number): number | undefined {
   if (text[end - 1] !== '"') return undefined;
   for (let start = end - 2; start >= Math.max(least, end - LONGEST_QUOTED); start--) {
