@@ -10,7 +10,7 @@ import type { HostOptions } from "./host.js";
  * The share of receipts that may say, after a second, that the storage has not answered: on a slow
  * machine the last of four hosts waits for it. Such a receipt promises nothing.
  */
-const LATE_AT_MOST = 0.1;
+const LATE_AT_MOST = 0.01;
 
 /**
  * Hosts track events, and await each receipt. In the end every event that was acknowledged must
