@@ -1,8 +1,10 @@
 import type { RequestHandler } from "express";
 import { planOf, readConfig } from "./config.js";
+import type { Click } from "./conversion/click.js";
 import type { EventKind } from "./conversion/events.js";
-import type { Click, Payment, Registration } from "./conversion/inputs.js";
 import { byKind } from "./conversion/kinds.js";
+import type { Payment } from "./conversion/payment.js";
+import type { Registration } from "./conversion/registration.js";
 import { createHostEngine } from "./engine/host-engine.js";
 import { createJournal, type Notices, type Stats } from "./journal/journal.js";
 import type { AffiliateOptions } from "./options.js";

@@ -1,6 +1,8 @@
-import { type Attribution, type EventKind, notBeforeOf, type OutboxEvent } from "./conversion/events.js";
+import type { Attribution } from "./conversion/attribution.js";
+import { type EventKind, notBeforeOf, type OutboxEvent } from "./conversion/events.js";
 import { idsOfNothing, unknownFields } from "./conversion/fields.js";
-import { eventFrom, type InvalidInput } from "./conversion/inputs.js";
+import { eventFrom } from "./conversion/inputs.js";
+import type { InvalidInput } from "./conversion/kind-row.js";
 import { rowOf } from "./conversion/kinds.js";
 import type { DropReason, Journal, SkipReason } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
@@ -75,9 +77,7 @@ export function createTrack(parts: TrackerParts): Track {
     if (!enabled) return skip(kind, "disabled");
     if (!consented) return skip(kind, "consent");
     if ("invalid" in attribution) return drop(kind, "invalid", attribution.invalid);
-    if (!isReferred(kind, attribution) && !(kind === "payment" && matchByEmail === true)) {
-      return skip(kind, "no-attribution");
-    }
+    if (!isIdentified(kind, attribution, matchByEmail)) return skip(kind, "no-attribution");
     if (isClosed()) return drop(kind, "closed", "the tracker is closed");
 
     const now = clock.now();
@@ -116,6 +116,8 @@ export function createTrack(parts: TrackerParts): Track {
   };
 }
 
-function isReferred(kind: EventKind, { clickId, sessionId }: Attribution): boolean {
-  return !rowOf(kind).needsAttribution || clickId !== undefined || sessionId !== undefined;
+function isIdentified(kind: EventKind, { clickId, sessionId }: Attribution, matchByEmail = false): boolean {
+  const { needsIds } = rowOf(kind);
+  if (needsIds === "never" || clickId !== undefined || sessionId !== undefined) return true;
+  return needsIds === "unless-by-email" && matchByEmail === true;
 }

@@ -1,6 +1,8 @@
 import type { RequestHandler } from "express";
-import type { Attribution } from "./conversion/events.js";
-import type { Click, Payment, Registration } from "./conversion/inputs.js";
+import type { Attribution } from "./conversion/attribution.js";
+import type { Click } from "./conversion/click.js";
+import type { Payment } from "./conversion/payment.js";
+import type { Registration } from "./conversion/registration.js";
 import type { Notices, Stats } from "./journal/journal.js";
 import type { CancelOutcome, Outbox } from "./outbox/outbox.js";
 import type { Person, PersonalEvent } from "./outbox/personal-data.js";

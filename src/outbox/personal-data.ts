@@ -1,4 +1,5 @@
-import { isVisitorId, type OutboxEvent, shownData } from "../conversion/events.js";
+import { isVisitorId } from "../conversion/attribution.js";
+import { type OutboxEvent, shownData } from "../conversion/events.js";
 import { emailOf } from "../conversion/kinds.js";
 import { ArgumentError } from "../shared/errors.js";
 

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Request } from "express";
 import type { Config } from "../config.js";
-import { type Attribution, definedOf, isTextOfNothing, isVisitorId } from "../conversion/events.js";
+import { type Attribution, isTextOfNothing, isVisitorId } from "../conversion/attribution.js";
 import type { Journal } from "../journal/journal.js";
 import { harmless, isThenable } from "../shared/harmless.js";
 import { broughtSession, signedCookie, visitorCookie } from "./cookies.js";
@@ -67,7 +67,7 @@ export class RequestAttribution {
 
   snapshot(): Attribution {
     const { clickId, sessionId } = this;
-    return definedOf({ clickId, sessionId });
+    return { ...(clickId !== undefined && { clickId }), ...(sessionId !== undefined && { sessionId }) };
   }
 
   /** The id in a cookie. Misses of signed cookies are kept too: hundreds may be forged. */

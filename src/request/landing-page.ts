@@ -1,11 +1,9 @@
 import type { Request } from "express";
-import { isVisitorId } from "../conversion/events.js";
-import type { Click } from "../conversion/inputs.js";
-import { rowOf } from "../conversion/kinds.js";
+import { isVisitorId } from "../conversion/attribution.js";
+import { type Click, LONGEST_URL } from "../conversion/click.js";
 import { userAgentOf } from "./page-view.js";
 
 // Cut before they are read, so that a client cannot make them expensive.
-const LONGEST = rowOf("click").longest;
 const LONGEST_QUERY = 4_096;
 const LONGEST_HEADER = 512;
 
@@ -48,7 +46,7 @@ function clickedUrl(req: Request, query: URLSearchParams, param: string): string
   const named = req.get("host") ?? "";
   // Behind a trusted proxy, `hostname` is right. Otherwise both agree, and `Host` has the port.
   const host = named.startsWith(hostname) ? named : hostname;
-  const [path = ""] = originalUrl.slice(0, LONGEST.clickedUrl).split(/[?#]/, 1);
+  const [path = ""] = originalUrl.slice(0, LONGEST_URL).split(/[?#]/, 1);
   const base = `${protocol}://${host.slice(0, LONGEST_HEADER)}`;
   // X-Forwarded-Proto of a proxy that passes on what a stranger sent may say `javascript`.
   if (!isWebAddress(base)) return undefined;
@@ -63,7 +61,7 @@ function clickedUrl(req: Request, query: URLSearchParams, param: string): string
 }
 
 function withoutQuery(address: string | undefined): string | undefined {
-  const [page = ""] = (address?.slice(0, LONGEST.referrerUrl) ?? "").split(/[?#]/, 1);
+  const [page = ""] = (address?.slice(0, LONGEST_URL) ?? "").split(/[?#]/, 1);
   if (!isWebAddress(page)) return undefined;
   const { origin, pathname } = new URL(page);
   return `${origin}${pathname}`;

@@ -1,12 +1,12 @@
 import type { Request } from "express";
-import { rowOf } from "../conversion/kinds.js";
+import { LONGEST_USER_AGENT } from "../conversion/click.js";
 
 // Cut before it is read, so that a client cannot make it expensive.
 const LONGEST_HEADER = 512;
 
 /** The first part of the User-Agent: enough to tell browsers apart. */
 export function userAgentOf(req: Request): string | undefined {
-  return req.get("user-agent")?.slice(0, rowOf("click").longest.userAgent);
+  return req.get("user-agent")?.slice(0, LONGEST_USER_AGENT);
 }
 
 /**

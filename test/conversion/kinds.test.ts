@@ -1,10 +1,10 @@
 import type { Attribution } from "express-affiliate";
 import { expect, expectTypeOf, test } from "vitest";
 import { fieldNames } from "../../src/conversion/fields.js";
+import type { KindRow } from "../../src/conversion/kind-row.js";
 import {
   byKind,
   KINDS,
-  type KindRow,
   kindOfPriority,
   LEAST_URGENT_FIRST,
   priorityOf,

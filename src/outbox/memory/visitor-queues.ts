@@ -1,4 +1,4 @@
-import type { Attribution } from "../../conversion/events.js";
+import type { Attribution } from "../../conversion/attribution.js";
 
 /** An event's neighbours with the same click id or session id. `VisitorQueues` sets them. */
 export interface QueueLinks {

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { Attribution, EventData, EventKind, OutboxEvent } from "../../conversion/events.js";
+import type { Attribution } from "../../conversion/attribution.js";
+import type { EventData, EventKind, OutboxEvent } from "../../conversion/events.js";
 import { rowOf } from "../../conversion/kinds.js";
 import type { Lane } from "../../outbox/claim.js";
 import type { Endpoint } from "../../service/endpoints.js";

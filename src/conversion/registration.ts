@@ -1,0 +1,42 @@
+import type { Attribution } from "./attribution.js";
+import { type KindRow, LONGEST_EMAIL, LONGEST_TEXT, UNBOUNDED } from "./kind-row.js";
+
+/** A sign-up that happened (§2.3). Invalid input gives the receipt `rejected`. */
+export interface Registration {
+  /** The customer's e-mail address, at most 320 characters. */
+  readonly email: string;
+  /**
+   * The host's own id of the user, at most 256 characters. A second report with it is a duplicate.
+   * Default: the e-mail address is the key.
+   */
+  readonly customerId?: string | number | bigint | null | undefined;
+  /** The customer's name: its first 256 characters are kept. The service does not need it. */
+  readonly customerName?: string | null | undefined;
+}
+
+export type RegistrationData = Attribution & {
+  readonly email: string;
+  readonly customerId?: string | undefined;
+  readonly customerName?: string | undefined;
+};
+
+export const registration = {
+  endpoints: ["registration", "lead/registration"],
+  ifMaybeTaken: "retry",
+  needsIds: "always",
+  remembered: { ...UNBOUNDED, shareOfSpace: 0.3 },
+  emailField: "email",
+  read: (report, ids) => ({
+    email: report.email("email", LONGEST_EMAIL),
+    customerId: report.optionalId("customerId", LONGEST_TEXT),
+    customerName: report.text("customerName", LONGEST_TEXT),
+    ...ids,
+  }),
+  key: ({ customerId, email }) =>
+    customerId === undefined ? `registration by ${inLowerCase(email)}` : `registration of ${customerId}`,
+} as const satisfies KindRow<RegistrationData>;
+
+// ASCII letters alone: `toLowerCase` turns the Kelvin sign into a k, and so two customers into one.
+function inLowerCase(email: string): string {
+  return email.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
