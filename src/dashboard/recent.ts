@@ -94,7 +94,7 @@ function byOutcome<T>(make: (outcome: RecentOutcome) => T): Readonly<Record<Rece
 /** How often it happened in the last hour: by kind, and by minute, the current one last. */
 function sumOf(kinds: Readonly<Record<EventKind, Minutes>>, now: number) {
   const read = byKind((kind) => kinds[kind].read(now));
-  const minutes = read.click.map((_, nth) => sum(KINDS.map((kind) => read[kind][nth] ?? 0)));
+  const minutes = Array.from({ length: MINUTES }, (_, nth) => sum(KINDS.map((kind) => read[kind][nth] ?? 0)));
   return { ...byKind((kind) => sum(read[kind])), minutes };
 }
 

@@ -3,13 +3,12 @@ import { html } from "../../browser/page.js";
 import { amount, Choice, countOf, foreign, mark, time } from "../../browser/pieces.js";
 import { decide, discard, discardAll, nameOf, retry, retryAll } from "./decisions.js";
 import { choose, showMore } from "./look.js";
-import { sumOf } from "./state.js";
+import { kindsOf, sumOf } from "./state.js";
 
-const KINDS = ["payment", "registration", "click"].map((kind) => [kind, `${kind}s`]);
 const REASONS = ["unconfirmed", "rejected", "expired"].map((reason) => [reason, reason]);
 
 /** `list`: letters and the filter that they were read with; `undefined` before the first. */
-export function DeadLetters({ list, filter, unreadable, problem, done, isStopped }) {
+export function DeadLetters({ list, filter, process, unreadable, problem, done, isStopped }) {
   const { letters, filter: chosen = filter } = list ?? {};
   const all = nameOfAll(chosen);
   const hasDestinations = new Set(letters?.map(({ destination }) => destination)).size > 1;
@@ -21,7 +20,7 @@ export function DeadLetters({ list, filter, unreadable, problem, done, isStopped
         <h2 id="letters-title" tabindex="-1">Dead letters <span class="quiet">not sent again unless you say so</span></h2>
         <fieldset disabled=${isStopped}>
           <legend class="unseen">Which dead letters</legend>
-          <${Choice} id="kind" label="Kind" all="any kind" options=${KINDS} ...${filtering} />
+          <${Choice} id="kind" label="Kind" all="any kind" options=${kindsOf(process).map((each) => [each, `${each}s`])} ...${filtering} />
           <${Choice} id="reason" label="Reason" all="any reason" options=${REASONS} ...${filtering} />
           <button type="button" id="retry-all" hidden=${isEmpty} onClick=${() => retryAll(chosen)}>
             Retry ${all}${chosen.reason === "unconfirmed" && "…"}

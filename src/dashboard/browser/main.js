@@ -22,7 +22,7 @@ function Dashboard(shown) {
       <div id="summary" role="status">${process && html`<${Summary} ...${{ outbox, process }} />`}</div>
       <dl id="figures" class="tiles">${process && html`<${Figures} ...${{ outbox, process }} />`}</dl>
       <${LastHour} ...${{ process, liveAt: shown.liveAt }} />
-      <${DeadLetters} ...${shown} isStopped=${isStopped} />
+      <${DeadLetters} ...${shown} process=${process} isStopped=${isStopped} />
       <div class="pair">
         <${Waiting} outbox=${outbox} />
         <${Endpoints} endpoints=${process?.endpoints} />

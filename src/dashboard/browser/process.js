@@ -2,6 +2,7 @@
 import { change, html } from "../../browser/page.js";
 import { foreign, mark, Table, time } from "../../browser/pieces.js";
 import { Plot } from "./plot.js";
+import { kindsOf } from "./state.js";
 
 const OUTCOMES = {
   queued: "Reported",
@@ -13,7 +14,7 @@ const OUTCOMES = {
   dropped: "Dropped",
 };
 
-const KINDS = ["Clicks", "Regis\u00adtrations", "Payments"];
+const COLUMNS = { click: "Clicks", registration: "Regis\u00adtrations", payment: "Payments" };
 
 const FAILURES = {
   retry: ["waiting", "not delivered, tried again"],
@@ -73,7 +74,7 @@ export function Process({ process }) {
       <div class="pair">
         <div>
           <h3 id="outcomes-title">The last hour, by kind</h3>
-          <${Table} id="hour" aria-labelledby="outcomes-title" columns=${["Outcome", ...KINDS]}>
+          <${Table} id="hour" aria-labelledby="outcomes-title" columns=${["Outcome", ...columnsOf(process).map((kind) => COLUMNS[kind] ?? kind)]}>
             ${process && hourRows(process)}
           <//>
         </div>
@@ -93,9 +94,13 @@ export function Process({ process }) {
   `;
 }
 
-function hourRows({ lastHour }) {
+/** In the order of a visitor's way. */
+const columnsOf = (process) => kindsOf(process).reverse();
+
+function hourRows(process) {
+  const { lastHour } = process;
   return Object.entries(OUTCOMES).map(([outcome, label]) => {
-    const numbers = ["click", "registration", "payment"].map((kind) => lastHour[outcome][kind]);
+    const numbers = columnsOf(process).map((kind) => lastHour[outcome][kind]);
     return html`
       <tr>
         <th scope="row">${label}</th>

@@ -12,6 +12,11 @@ const PAUSES = {
   unreachable: "it cannot be reached",
 };
 
+/** The kinds of events, the most urgent first. */
+export function kindsOf(process) {
+  return [...new Set(process?.endpoints.map(({ kind }) => kind))];
+}
+
 export function pausedOf({ endpoints }) {
   return endpoints.filter(({ state }) => state === "paused");
 }
