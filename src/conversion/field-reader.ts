@@ -27,7 +27,7 @@ export class FieldReader {
     return id === undefined || isTextOfNothing(id) ? undefined : this.#idFrom(name, longest, id);
   }
 
-  /** The visitor's ids. What has not their form is no id. */
+  /** The visitor's ids. A value of another form is left out. */
   ids(): Attribution {
     const ids: { -readonly [Id in keyof Attribution]: string } = {};
     for (const name of ["clickId", "sessionId"] as const) {
@@ -45,10 +45,9 @@ export class FieldReader {
   // Refuses only what no mail system can deliver to: a stricter pattern would lose conversions.
   email(name: string, longest: number): string {
     const email = this.#take(name);
-    if (typeof email !== "string" || !/^[^\s@]+@[^\s@]+$/.test(email)) {
-      return this.#refuse(name, "must be an e-mail address");
-    }
+    if (typeof email !== "string") return this.#refuse(name, "must be an e-mail address");
     if (email.length > longest) return this.#refuse(name, `must be at most ${longest} characters`);
+    if (!/^[^\s@]+@[^\s@]+$/.test(email)) return this.#refuse(name, "must be an e-mail address");
     // Two that differ in an unpaired surrogate would have one key: in UTF-8 it is U+FFFD.
     if (!email.isWellFormed()) return this.#refuse(name, "must not contain half a character");
     return email;
