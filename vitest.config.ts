@@ -1,4 +1,5 @@
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { inlineForVite } from "./inline-plugin.js";
 import { ALONE } from "./test/setup/alone.js";
 import { fastTests } from "./test/setup/fast.js";
@@ -11,6 +12,23 @@ const fast = fastTests().filter((file) => !ALONE.includes(file));
 
 // With TEST_SCALE=full the promises of delivery are kept for more events, and a test may take longer.
 const isFull = process.env.TEST_SCALE === "full";
+
+const LONGEST = [
+  ...["outbox/contract", "outbox/postgres/contract", "outbox/mysql/contract", "outbox/postgres/clocks"],
+  ...["cli/outbox/mysql", "delivery/promises", "delivery/promises-on-disk", "delivery/unreachable"],
+].map((name) => `/test/${name}.test.ts`);
+
+/** Begins the longest files of a project first. Otherwise one of them runs alone at the end. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => LONGEST.some((name) => moduleId.endsWith(name));
+    return [...new Set(sorted.map(({ project }) => project))].flatMap((project) => {
+      const own = sorted.filter((each) => each.project === project);
+      return [...own.filter(isLong), ...own.filter((each) => !isLong(each))];
+    });
+  }
+}
 
 /** A project is tests that run in one way. Each test file is in exactly one of them. */
 function project(name: string, test: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration {
@@ -44,6 +62,7 @@ export default defineConfig({
     globalSetup: ["test/setup/build.ts", "test/setup/servers.ts"],
     // The tests wait more than they work.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     projects: [
       // They start no server and no process. Like those of `together`, they share a process with the files that it ran before:
       // to start a process and to load every module anew takes longer than the tests of most files do.

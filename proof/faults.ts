@@ -12,7 +12,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { OutboxEvent } from "express-affiliate";
-import { eventFrom } from "../src/conversion/inputs.js";
+import { eventFrom } from "../src/conversion/event-from.js";
 import { IF_MAYBE_TAKEN } from "../src/conversion/kinds.js";
 import { createDelivery } from "../src/delivery/delivery.js";
 import { createJournal } from "../src/journal/journal.js";

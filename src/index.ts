@@ -4,11 +4,11 @@
  * @module express-affiliate
  */
 export { affiliate } from "./affiliate.js";
-export type { Attribution } from "./conversion/attribution.js";
 export type { Click } from "./conversion/click.js";
 export type { EventKind, OutboxEvent } from "./conversion/events.js";
 export type { Payment } from "./conversion/payment.js";
 export type { Registration } from "./conversion/registration.js";
+export type { Attribution } from "./conversion/visitor-ids.js";
 export type {
   DropReason,
   EndpointState,

@@ -1,9 +1,9 @@
-import type { Attribution } from "./conversion/attribution.js";
+import { eventFrom } from "./conversion/event-from.js";
 import { type EventKind, notBeforeOf, type OutboxEvent } from "./conversion/events.js";
-import { idsOfNothing, unknownFields } from "./conversion/fields.js";
-import { eventFrom } from "./conversion/inputs.js";
-import type { InvalidInput } from "./conversion/kind-row.js";
+import type { InvalidInput } from "./conversion/invalid-input.js";
 import { rowOf } from "./conversion/kinds.js";
+import { idsOfNothing, unknownFields } from "./conversion/report.js";
+import type { Attribution } from "./conversion/visitor-ids.js";
 import type { DropReason, Journal, SkipReason } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { randomIdempotencyKey } from "./service/idempotency.js";
@@ -77,7 +77,7 @@ export function createTrack(parts: TrackerParts): Track {
     if (!enabled) return skip(kind, "disabled");
     if (!consented) return skip(kind, "consent");
     if ("invalid" in attribution) return drop(kind, "invalid", attribution.invalid);
-    if (!isIdentified(kind, attribution, matchByEmail)) return skip(kind, "no-attribution");
+    if (!hasNeededId(kind, attribution, matchByEmail)) return skip(kind, "no-attribution");
     if (isClosed()) return drop(kind, "closed", "the tracker is closed");
 
     const now = clock.now();
@@ -116,8 +116,8 @@ export function createTrack(parts: TrackerParts): Track {
   };
 }
 
-function isIdentified(kind: EventKind, { clickId, sessionId }: Attribution, matchByEmail = false): boolean {
-  const { needsIds } = rowOf(kind);
-  if (needsIds === "never" || clickId !== undefined || sessionId !== undefined) return true;
-  return needsIds === "unless-by-email" && matchByEmail === true;
+function hasNeededId(kind: EventKind, { clickId, sessionId }: Attribution, matchByEmail = false): boolean {
+  const { needsVisitorId } = rowOf(kind);
+  if (needsVisitorId === "never" || clickId !== undefined || sessionId !== undefined) return true;
+  return needsVisitorId === "unless-by-email" && matchByEmail === true;
 }

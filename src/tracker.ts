@@ -1,8 +1,8 @@
 import type { RequestHandler } from "express";
-import type { Attribution } from "./conversion/attribution.js";
 import type { Click } from "./conversion/click.js";
 import type { Payment } from "./conversion/payment.js";
 import type { Registration } from "./conversion/registration.js";
+import type { Attribution } from "./conversion/visitor-ids.js";
 import type { Notices, Stats } from "./journal/journal.js";
 import type { CancelOutcome, Outbox } from "./outbox/outbox.js";
 import type { Person, PersonalEvent } from "./outbox/personal-data.js";

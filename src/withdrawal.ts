@@ -1,4 +1,4 @@
-import { paymentEventId } from "./conversion/inputs.js";
+import { paymentEventId } from "./conversion/event-from.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { OutboxError } from "./shared/errors.js";
 import type { Affiliate } from "./tracker.js";

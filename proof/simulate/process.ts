@@ -2,7 +2,7 @@ import type { OutboxEvent, Receipt } from "express-affiliate";
 import { mysqlOutbox } from "express-affiliate/mysql";
 import type { Outbox } from "express-affiliate/outbox";
 import { postgresOutbox } from "express-affiliate/postgres";
-import { eventFrom } from "../../src/conversion/inputs.js";
+import { eventFrom } from "../../src/conversion/event-from.js";
 import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";
 import { createHostEngine, type HostEngine } from "../../src/engine/host-engine.js";
 import { createJournal, type Journal } from "../../src/journal/journal.js";

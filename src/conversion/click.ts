@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Attribution } from "./attribution.js";
 import { type KindRow, LONGEST_TEXT } from "./kind-row.js";
+import type { Attribution } from "./visitor-ids.js";
 
 /** A visit through an affiliate's link (§2.2). Invalid input gives the receipt `rejected`. */
 export interface Click {
@@ -28,26 +28,27 @@ export type ClickData = Attribution & {
   readonly source?: string | undefined;
 };
 
-// Chosen: longer ones are rubbish.
+// Chosen: a longer URL or User-Agent is rubbish.
 export const LONGEST_URL = 2_048;
 export const LONGEST_USER_AGENT = 512;
 
 export const click = {
   endpoints: ["click"],
   ifMaybeTaken: "retry",
-  needsIds: "never",
+  needsVisitorId: "never",
   // Each click has a new id: only a repeated request has the same one, and it comes soon.
   remembered: { ms: 24 * 60 * 60 * 1_000, most: 10_000, shareOfSpace: 0.1 },
   emailField: null,
-  read: (report, ids) => ({
-    affiliateReference: report.reference("affiliateReference"),
-    clickedUrl: report.text("clickedUrl", LONGEST_URL),
-    referrerUrl: report.text("referrerUrl", LONGEST_URL),
-    userAgent: report.text("userAgent", LONGEST_USER_AGENT),
-    source: report.text("source", LONGEST_TEXT),
+  read: (reader, ids) => ({
+    affiliateReference: reader.reference("affiliateReference"),
+    clickedUrl: reader.text("clickedUrl", LONGEST_URL),
+    referrerUrl: reader.text("referrerUrl", LONGEST_URL),
+    userAgent: reader.text("userAgent", LONGEST_USER_AGENT),
+    source: reader.text("source", LONGEST_TEXT),
     clickId: randomUUID(),
     ...ids,
-    ...report.ids(),
+    // The report's own ids replace the attribution's.
+    ...reader.visitorIds(),
   }),
   key: ({ clickId }) => `click ${clickId}`,
 } as const satisfies KindRow<ClickData>;

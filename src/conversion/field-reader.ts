@@ -1,15 +1,15 @@
 import { types } from "node:util";
 import { amountFrom } from "../shared/money.js";
 import { cut } from "../shared/text.js";
-import { type Attribution, isTextOfNothing, isVisitorId } from "./attribution.js";
+import { type Attribution, isTextOfNothing, isVisitorId } from "./visitor-ids.js";
 
 /**
- * Reads the fields of a host's report, one by one. If a field is wrong, `problems` says why, and
- * what its method returns is of no use. A problem shows no value but an amount.
+ * Reads the fields of a host's report. If one is wrong, its method adds the reason to `problems`
+ * and returns a placeholder. A reason shows no value but an amount or the text of a missing id.
  */
 export class FieldReader {
-  /** The fields that were asked for. */
-  readonly names: string[] = [];
+  /** The names of the fields that were asked for. */
+  readonly askedFor: string[] = [];
   readonly problems: string[] = [];
   readonly #report: object;
 
@@ -18,17 +18,17 @@ export class FieldReader {
   }
 
   /** The host's own id: a string on the wire (§2.3), a number in many databases. */
-  id(name: string, longest: number): string {
-    return this.#idFrom(name, longest, this.#take(name));
+  hostId(name: string, longest: number): string {
+    return this.#hostIdFrom(name, longest, this.#take(name));
   }
 
-  optionalId(name: string, longest: number): string | undefined {
+  optionalHostId(name: string, longest: number): string | undefined {
     const id = this.#take(name) ?? undefined;
-    return id === undefined || isTextOfNothing(id) ? undefined : this.#idFrom(name, longest, id);
+    return id === undefined || isTextOfNothing(id) ? undefined : this.#hostIdFrom(name, longest, id);
   }
 
   /** The visitor's ids. A value of another form is left out. */
-  ids(): Attribution {
+  visitorIds(): Attribution {
     const ids: { -readonly [Id in keyof Attribution]: string } = {};
     for (const name of ["clickId", "sessionId"] as const) {
       const id = this.#take(name);
@@ -37,6 +37,7 @@ export class FieldReader {
     return ids;
   }
 
+  /** An affiliate's. It has the form of a visitor's id. */
   reference(name: string): string {
     const reference = this.#take(name);
     return isVisitorId(reference) ? reference : this.#refuse(name, "must be an affiliate's reference code");
@@ -48,12 +49,12 @@ export class FieldReader {
     if (typeof email !== "string") return this.#refuse(name, "must be an e-mail address");
     if (email.length > longest) return this.#refuse(name, `must be at most ${longest} characters`);
     if (!/^[^\s@]+@[^\s@]+$/.test(email)) return this.#refuse(name, "must be an e-mail address");
-    // Two that differ in an unpaired surrogate would have one key: in UTF-8 it is U+FFFD.
+    // Two addresses that differ in an unpaired surrogate would have one key: UTF-8 has U+FFFD.
     if (!email.isWellFormed()) return this.#refuse(name, "must not contain half a character");
     return email;
   }
 
-  /** Databases return null for a missing value. An empty string means nothing to the service. */
+  /** Cut to `longest`. Null, as databases return it, and an empty string count as missing. */
   text(name: string, longest: number): string | undefined {
     const text = this.#take(name) ?? "";
     if (typeof text !== "string") return this.#refuse(name, "must be a text");
@@ -76,7 +77,7 @@ export class FieldReader {
     return date && time;
   }
 
-  #idFrom(name: string, longest: number, id: unknown): string {
+  #hostIdFrom(name: string, longest: number, id: unknown): string {
     if (isHostId(id, longest)) return String(id);
     const isNothing = isTextOfNothing(id);
     return this.#refuse(
@@ -88,7 +89,7 @@ export class FieldReader {
   }
 
   #take(name: string): unknown {
-    this.names.push(name);
+    this.askedFor.push(name);
     return Reflect.get(this.#report, name);
   }
 

@@ -16,16 +16,17 @@ export type EventKind = keyof EventData;
 /** A kind that a wrapped handler reports: each but `click`. */
 export type ConversionKind = Exclude<EventKind, "click">;
 
-export type Table = { readonly [Kind in EventKind]: KindRow<EventData[Kind]> };
+export type KindTable = { readonly [Kind in EventKind]: KindRow<EventData[Kind]> };
 
 /**
  * The kinds of events, the least urgent first. A kind's priority is its place: 1, 2, 3. SQL stores
- * it, so a kind keeps its place once it is released. (0: the priority was not looked at yet.)
+ * it, so never move a published kind: add a new one last. (0 in MySQL: no claim has looked yet.)
  *
- * A new kind needs a file beside `payment.ts`, a row here, and its call in `service/calls.ts`. Its
- * methods are new public names: `tracker.ts`, `affiliate.ts`, `request/visitor.ts`, `index.ts`.
+ * A new kind needs a file beside `payment.ts`, an entry here and in `EventData`, and a call in
+ * `service/calls.ts`. Its methods go in `tracker.ts`, `affiliate.ts`, `request/visitor.ts` and
+ * `index.ts`. The sandbox names each kind itself.
  */
-const TABLE = { click, registration, payment } as const satisfies Table;
+const TABLE = { click, registration, payment } as const satisfies KindTable;
 
 type Row<Kind extends EventKind> = (typeof TABLE)[Kind];
 

@@ -1,6 +1,6 @@
 import type { Amount } from "../shared/money.js";
-import type { Attribution } from "./attribution.js";
 import { type KindRow, LONGEST_EMAIL, LONGEST_TEXT, UNBOUNDED } from "./kind-row.js";
+import type { Attribution } from "./visitor-ids.js";
 
 /** A payment that happened (§2.3). Invalid input gives the receipt `rejected`. */
 export interface Payment {
@@ -42,14 +42,14 @@ const FARTHEST_MS = 400 * 24 * 60 * 60 * 1_000;
 export const payment = {
   endpoints: ["lead/payment"],
   ifMaybeTaken: "hold",
-  needsIds: "unless-by-email",
+  needsVisitorId: "unless-by-email",
   remembered: { ...UNBOUNDED, shareOfSpace: 0.6 },
   emailField: "customerEmail",
-  read: (report, ids) => ({
-    paymentId: report.id("paymentId", LONGEST_TEXT),
-    customerEmail: report.email("customerEmail", LONGEST_EMAIL),
-    leadValue: report.amount("leadValue"),
-    notBefore: report.time("notBefore"),
+  read: (reader, ids) => ({
+    paymentId: reader.hostId("paymentId", LONGEST_TEXT),
+    customerEmail: reader.email("customerEmail", LONGEST_EMAIL),
+    leadValue: reader.amount("leadValue"),
+    notBefore: reader.time("notBefore"),
     ...ids,
   }),
   key({ paymentId, leadValue, notBefore = 0 }, now) {

@@ -1,5 +1,5 @@
-import type { Attribution } from "./attribution.js";
 import { type KindRow, LONGEST_EMAIL, LONGEST_TEXT, UNBOUNDED } from "./kind-row.js";
+import type { Attribution } from "./visitor-ids.js";
 
 /** A sign-up that happened (§2.3). Invalid input gives the receipt `rejected`. */
 export interface Registration {
@@ -23,13 +23,13 @@ export type RegistrationData = Attribution & {
 export const registration = {
   endpoints: ["registration", "lead/registration"],
   ifMaybeTaken: "retry",
-  needsIds: "always",
+  needsVisitorId: "always",
   remembered: { ...UNBOUNDED, shareOfSpace: 0.3 },
   emailField: "email",
-  read: (report, ids) => ({
-    email: report.email("email", LONGEST_EMAIL),
-    customerId: report.optionalId("customerId", LONGEST_TEXT),
-    customerName: report.text("customerName", LONGEST_TEXT),
+  read: (reader, ids) => ({
+    email: reader.email("email", LONGEST_EMAIL),
+    customerId: reader.optionalHostId("customerId", LONGEST_TEXT),
+    customerName: reader.text("customerName", LONGEST_TEXT),
     ...ids,
   }),
   key: ({ customerId, email }) =>

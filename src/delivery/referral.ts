@@ -43,7 +43,8 @@ export class ReferralCheck {
   isDue({ kind, data }: OutboxEvent): boolean {
     const { mode } = this.#options;
     // A click comes before any referral.
-    if (rowOf(kind).needsIds === "never" || data.sessionId === undefined || mode === "never") return false;
+    if (rowOf(kind).needsVisitorId === "never" || data.sessionId === undefined || mode === "never")
+      return false;
     // Every customer has a login session. A click id comes with an affiliate's link.
     return mode === "always" || (data.byLoginSession === true && data.clickId === undefined);
   }

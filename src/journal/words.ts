@@ -1,5 +1,5 @@
 import type { EventKind, OutboxEvent } from "../conversion/events.js";
-import { fieldNames } from "../conversion/fields.js";
+import { fieldNames } from "../conversion/report.js";
 import { shown } from "../shared/printable.js";
 import type { DropReason, PauseReason, PauseScope, SkipReason } from "./notices.js";
 

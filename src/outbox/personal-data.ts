@@ -1,6 +1,6 @@
-import { isVisitorId } from "../conversion/attribution.js";
 import { type OutboxEvent, shownData } from "../conversion/events.js";
 import { emailOf } from "../conversion/kinds.js";
+import { isVisitorId } from "../conversion/visitor-ids.js";
 import { ArgumentError } from "../shared/errors.js";
 
 /** A person is known by an address, a click id, a session id, or several of these. */

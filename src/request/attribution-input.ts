@@ -1,5 +1,5 @@
-import { type Attribution, isNoVisitorId, isVisitorId } from "../conversion/attribution.js";
-import type { InvalidInput } from "../conversion/kind-row.js";
+import type { InvalidInput } from "../conversion/invalid-input.js";
+import { type Attribution, isNoVisitorId, isVisitorId } from "../conversion/visitor-ids.js";
 import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
 

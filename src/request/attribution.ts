@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Request } from "express";
 import type { Config } from "../config.js";
-import { type Attribution, isTextOfNothing, isVisitorId } from "../conversion/attribution.js";
+import { type Attribution, isTextOfNothing, isVisitorId } from "../conversion/visitor-ids.js";
 import type { Journal } from "../journal/journal.js";
 import { harmless, isThenable } from "../shared/harmless.js";
 import { broughtSession, signedCookie, visitorCookie } from "./cookies.js";

@@ -1,6 +1,6 @@
 import cookieParser from "cookie-parser";
 import type { Request, Response } from "express";
-import { isTextOfNothing, isVisitorId } from "../conversion/attribution.js";
+import { isTextOfNothing, isVisitorId } from "../conversion/visitor-ids.js";
 import type { Signatures } from "../shared/signatures.js";
 
 const parseCookies = cookieParser();

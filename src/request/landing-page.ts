@@ -1,6 +1,6 @@
 import type { Request } from "express";
-import { isVisitorId } from "../conversion/attribution.js";
 import { type Click, LONGEST_URL } from "../conversion/click.js";
+import { isVisitorId } from "../conversion/visitor-ids.js";
 import { userAgentOf } from "./page-view.js";
 
 // Cut before they are read, so that a client cannot make them expensive.

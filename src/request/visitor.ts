@@ -1,10 +1,10 @@
 import type { Request } from "express";
 import type { Config } from "../config.js";
-import type { Attribution } from "../conversion/attribution.js";
 import type { Click } from "../conversion/click.js";
 import type { EventKind } from "../conversion/events.js";
 import type { Payment } from "../conversion/payment.js";
 import type { Registration } from "../conversion/registration.js";
+import type { Attribution } from "../conversion/visitor-ids.js";
 import type { TrackingStatus } from "../service/answers.js";
 import type { Clock } from "../shared/clock.js";
 import { harmless } from "../shared/harmless.js";

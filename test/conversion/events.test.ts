@@ -1,9 +1,9 @@
 import type { OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isVisitorId } from "../../src/conversion/attribution.js";
+import { isVisitorId } from "../../src/conversion/visitor-ids.js";
 import { visitorOf } from "../../src/conversion/events.js";
-import { eventFrom } from "../../src/conversion/inputs.js";
+import { eventFrom } from "../../src/conversion/event-from.js";
 import { emailOf } from "../../src/conversion/kinds.js";
 import { heapUsed } from "../helpers/heap.js";
 

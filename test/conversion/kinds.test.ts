@@ -1,6 +1,6 @@
 import type { Attribution } from "express-affiliate";
 import { expect, expectTypeOf, test } from "vitest";
-import { fieldNames } from "../../src/conversion/fields.js";
+import { fieldNames } from "../../src/conversion/report.js";
 import type { KindRow } from "../../src/conversion/kind-row.js";
 import {
   byKind,

@@ -1,6 +1,6 @@
 import type { Attribution, EventKind, MemoryOutboxOptions, Notices, OutboxEvent } from "express-affiliate";
 import type { Outbox } from "express-affiliate/outbox";
-import { eventFrom } from "../../src/conversion/inputs.js";
+import { eventFrom } from "../../src/conversion/event-from.js";
 import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";
 import { createDelivery, type DeliveryOptions } from "../../src/delivery/delivery.js";
 import { createJournal } from "../../src/journal/journal.js";

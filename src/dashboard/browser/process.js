@@ -14,7 +14,7 @@ const OUTCOMES = {
   dropped: "Dropped",
 };
 
-const COLUMNS = { click: "Clicks", registration: "Regis\u00adtrations", payment: "Payments" };
+const LABELS = { click: "Clicks", registration: "Regis\u00adtrations", payment: "Payments" };
 
 const FAILURES = {
   retry: ["waiting", "not delivered, tried again"],
@@ -74,7 +74,7 @@ export function Process({ process }) {
       <div class="pair">
         <div>
           <h3 id="outcomes-title">The last hour, by kind</h3>
-          <${Table} id="hour" aria-labelledby="outcomes-title" columns=${["Outcome", ...columnsOf(process).map((kind) => COLUMNS[kind] ?? kind)]}>
+          <${Table} id="hour" aria-labelledby="outcomes-title" columns=${["Outcome", ...kindsInColumns(process).map((kind) => LABELS[kind] ?? kind)]}>
             ${process && hourRows(process)}
           <//>
         </div>
@@ -94,13 +94,13 @@ export function Process({ process }) {
   `;
 }
 
-/** In the order of a visitor's way. */
-const columnsOf = (process) => kindsOf(process).reverse();
+/** The least urgent first: a visitor clicks, registers, then pays. */
+const kindsInColumns = (process) => kindsOf(process).reverse();
 
 function hourRows(process) {
   const { lastHour } = process;
   return Object.entries(OUTCOMES).map(([outcome, label]) => {
-    const numbers = columnsOf(process).map((kind) => lastHour[outcome][kind]);
+    const numbers = kindsInColumns(process).map((kind) => lastHour[outcome][kind]);
     return html`
       <tr>
         <th scope="row">${label}</th>

@@ -1,4 +1,4 @@
-import type { Attribution } from "../../conversion/attribution.js";
+import type { Attribution } from "../../conversion/visitor-ids.js";
 
 /** An event's neighbours with the same click id or session id. `VisitorQueues` sets them. */
 export interface QueueLinks {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { Attribution } from "../../conversion/attribution.js";
 import type { EventData, EventKind, OutboxEvent } from "../../conversion/events.js";
 import { rowOf } from "../../conversion/kinds.js";
+import type { Attribution } from "../../conversion/visitor-ids.js";
 import type { Lane } from "../../outbox/claim.js";
 import type { Endpoint } from "../../service/endpoints.js";
 

@@ -1,8 +1,8 @@
 import { harmless } from "../shared/harmless.js";
-import { type Attribution, isTextOfNothing } from "./attribution.js";
 import { FieldReader } from "./field-reader.js";
-import type { InvalidInput } from "./kind-row.js";
-import { byKind, type EventData, type EventKind, rowOf, type Table } from "./kinds.js";
+import type { InvalidInput } from "./invalid-input.js";
+import { byKind, type EventData, type EventKind, type KindTable, rowOf } from "./kinds.js";
+import { type Attribution, isTextOfNothing } from "./visitor-ids.js";
 
 /** Reads what a host reports, or says why it is no event. */
 export function dataFrom<Kind extends EventKind>(
@@ -11,17 +11,18 @@ export function dataFrom<Kind extends EventKind>(
   ids: Attribution,
 ): EventData[Kind] | InvalidInput {
   if (!isReport(input)) return { invalid: "it must be an object" };
-  const row: Table[Kind] = rowOf(kind);
-  const report = new FieldReader(input);
-  const data = harmless(() => row.read(report, ids));
+  const row: KindTable[Kind] = rowOf(kind);
+  const reader = new FieldReader(input);
+  const data = harmless(() => row.read(reader, ids));
   if (data === undefined) return { invalid: "it threw when it was read" };
-  return report.problems.length === 0 ? data : { invalid: report.problems.join("; ") };
+  return reader.problems.length === 0 ? data : { invalid: reader.problems.join("; ") };
 }
 
+// The fields of each kind: what it asks an empty report for.
 const NAMES = byKind((kind) => {
-  const report = new FieldReader({});
-  rowOf(kind).read(report, {});
-  return report.names;
+  const reader = new FieldReader({});
+  rowOf(kind).read(reader, {});
+  return reader.askedFor;
 });
 
 export function fieldNames(kind: EventKind): readonly string[] {
