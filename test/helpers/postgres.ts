@@ -32,7 +32,7 @@ export interface Database<Server extends Address = Address>
 export function describeWithPostgres(name: string, tests: (database: Database) => void): void {
   describeWith<Address>(name, tests, {
     async start() {
-      const answer = await fetch(inject("sharedPostgres"));
+      const answer = await fetch(`${inject("sharedServers")}/postgres`);
       if (!answer.ok) throw new Error(await answer.text());
       const { host, port } = (await answer.json()) as Address;
       const own = addressOf(host, port, `tests_${randomUUID().replaceAll("-", "")}`);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
-import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 import { testFaults } from "../sql/faults.js";
 
 const VICTIM = `
@@ -11,7 +11,7 @@ import mysql from "mysql2/promise";
 export const outboxOf = (uri, prefix) => mysqlOutbox({ pool: mysql.createPool(uri), prefix, leaseMs: 1_000 });
 `;
 
-describeWithMariaDb("faults", (database) => {
+describeWithMariaDbServer("faults", (database) => {
   const { create, sql } = database;
 
   testFaults(database, {

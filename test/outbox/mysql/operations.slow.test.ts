@@ -5,10 +5,10 @@ import { forgetOld } from "../../../src/outbox/mysql/upkeep.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample, stranger, withData } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
-import { around, describeWithMariaDb } from "../../helpers/mysql.js";
+import { around, describeWithMariaDbServer } from "../../helpers/mysql.js";
 import { testOperations } from "../sql/operations.js";
 
-describeWithMariaDb("operations", (database) => {
+describeWithMariaDbServer("operations", (database) => {
   const { create, reopen, sql } = database;
 
   testOperations(database, {
