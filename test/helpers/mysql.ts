@@ -7,11 +7,13 @@ import {
   mysqlOutbox,
 } from "express-affiliate/mysql";
 import mysql from "mysql2/promise";
-import { afterAll, beforeAll, describe, inject } from "vitest";
+import { afterAll, beforeAll, describe, inject, onTestFinished, TestRunner } from "vitest";
+import { openDatabase } from "../../src/outbox/mysql/database.js";
 import { NOW } from "../../src/outbox/mysql/literals.js";
+import { forgetOld } from "../../src/outbox/mysql/upkeep.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { type Address, addressOf, type MariaDb, programOfMariaDb, startMariaDb } from "./mariadb.js";
-import { type Settling, type SqlDatabase, trackRequests } from "./sql-database.js";
+import { REMEMBER_MS, type Settling, type SqlDatabase, trackRequests } from "./sql-database.js";
 
 const isSkipped = programOfMariaDb() === undefined && !process.env.CI;
 
@@ -90,6 +92,7 @@ function describeWith<Server extends Address>(
       async reopen(options = {}, clock) {
         const given = { pool: shared, prefix: database.prefix, pollMs: 100, ...options };
         const outbox = mysqlOutbox(given, clock);
+        if (TestRunner.getCurrentTest()) onTestFinished(() => outbox.close());
         if (options.migrate !== false) await outbox.look();
         return outbox;
       },
@@ -122,6 +125,9 @@ function describeWith<Server extends Address>(
           at,
           until,
         ]),
+      virtualPool: (clock) => virtualPool(database.pool(), clock) as never,
+      forget: (pool = shared) =>
+        forgetOld(openDatabase(pool, { prefix: database.prefix, migrate: false }), REMEMBER_MS),
     };
 
     beforeAll(async () => {
@@ -142,8 +148,11 @@ function ignore(): void {}
  * A pool through which the server knows the time by a test's clock, as of the moment at which a
  * statement is sent.
  */
-export function virtualPool(pool: mysql.Pool, clock: Pick<Clock, "now">): MysqlPool & Settling {
-  const { track, settled } = trackRequests();
+export function virtualPool(
+  pool: Pick<mysql.Pool, "getConnection">,
+  clock: Pick<Clock, "now">,
+): MysqlPool & Settling {
+  const { track, settled } = trackRequests(clock);
   return {
     settled,
     ...around({ getConnection: () => track(() => pool.getConnection()) }, (run, sql) =>

@@ -46,7 +46,6 @@ describeWithMariaDbServer(
       async (flush) => {
         const outbox = await createWith({ ...DURABLE, flush });
         expect(await outbox.cautions()).toEqual([]);
-        await outbox.close();
       },
     );
   },

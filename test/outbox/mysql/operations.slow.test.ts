@@ -1,7 +1,5 @@
 import { mysqlMigrations, mysqlOutbox } from "express-affiliate/mysql";
 import { expect, test } from "vitest";
-import { openDatabase } from "../../../src/outbox/mysql/database.js";
-import { forgetOld } from "../../../src/outbox/mysql/upkeep.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample, stranger, withData } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
@@ -31,8 +29,6 @@ describeWithMariaDbServer("operations", (database) => {
       await expect(pool.query("create table own (id integer)")).rejects.toThrow(/denied/);
       return pool;
     },
-    forget: (pool = database.pool()) =>
-      forgetOld(openDatabase(pool, { prefix: database.prefix, migrate: false }), 30 * 86_400_000),
     age: (days, ids) =>
       sql(
         `update $prefixevents set queued_at = queued_at - ? * 86400000, due_at = due_at - ? * 86400000
@@ -48,7 +44,6 @@ describeWithMariaDbServer("operations", (database) => {
 
     expect(await outbox.add(sample("payment"))).toBe("in-memory");
     await expect.poll(() => outbox.durable, { timeout: 10_000 }).toBe(true);
-    await outbox.close();
   });
 
   test.each(["", "1st", "a`; drop table users; --", "a".repeat(41), "é"])(
@@ -165,7 +160,6 @@ describeWithMariaDbServer("operations", (database) => {
     const other = await reopen();
     const events = [sample("payment"), sample("payment")] as const;
     await other.add(events[0]);
-    await other.close();
     await stage.delivers(events[0]);
 
     const host = await database.begin();

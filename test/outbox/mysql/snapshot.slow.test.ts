@@ -28,7 +28,6 @@ describeWithMariaDbServer("while another session's snapshot is open", (database)
       pages[name].push(read),
     );
     const pool = virtualPool(counting as mysql.Pool, clock);
-    clock.settled = pool.settled;
     await using stage = await Stage.open(() => database.create({ pool }, clock));
     stage.delivery.capacity = 8;
     stage.deliverAll();

@@ -1,7 +1,5 @@
 import { postgresMigrations, postgresOutbox } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import { openDatabase } from "../../../src/outbox/postgres/database.js";
-import { forgetOld } from "../../../src/outbox/postgres/upkeep.js";
 import { sample, withData } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
@@ -33,8 +31,6 @@ describeWithPostgres("operations", (database) => {
       await expect(pool.query("create table public.own ()")).rejects.toThrow(/permission denied/);
       return pool;
     },
-    forget: (pool = database.pool()) =>
-      forgetOld(openDatabase(pool, { schema: database.schema, migrate: false }), 30 * 86_400_000),
     age: (days, ids) =>
       sql(
         `update $schema.known_ids set reported_at = reported_at - $1 * interval '1 day',
@@ -57,7 +53,6 @@ describeWithPostgres("operations", (database) => {
     await outbox.add(sample("click"));
 
     expect(await sql('select count(*)::int as n from "Affiliate_X".events')).toEqual([{ n: 1 }]);
-    await outbox.close();
   });
 
   test("keeps any text in a database of any encoding", async () => {
@@ -97,7 +92,6 @@ describeWithPostgres("operations", (database) => {
     const other = await reopen({ listen: false });
     const event = sample("payment");
     await other.add(event);
-    await other.close();
 
     await stage.delivers(event);
     await expect.poll(listeningSessions).toEqual([]);

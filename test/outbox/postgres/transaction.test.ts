@@ -111,7 +111,6 @@ describeWithPostgres("in the host's own transaction", (database) => {
         await host.end("rollback");
       }
       expect(await sql("select count(*)::int as n from $schema.events")).toEqual([{ n: 1 }]);
-      await outbox.close();
     },
   );
 
@@ -134,6 +133,5 @@ describeWithPostgres("in the host's own transaction", (database) => {
     expect(await outbox.add(sample("payment", event.data), { transaction })).toBe("queued");
 
     await end("commit");
-    await outbox.close();
   });
 });

@@ -74,7 +74,6 @@ export function testFaults(
 
     await host.end("rollback").catch(() => {});
     await server().resume();
-    await outbox.close();
   });
 
   test("an event taken over, and given back untried, is as much in doubt as before", async () => {
