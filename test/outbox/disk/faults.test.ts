@@ -8,7 +8,7 @@ import { openExistingFile, openFile } from "../../../src/outbox/disk/file/file.j
 import { findEngine } from "../../../src/outbox/disk/file/sqlite.js";
 import { until } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
-import { DELIVERED, engine, openDisk, overwrite } from "../../helpers/disk-store.js";
+import { DELIVERED, engine, openDisk } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { watched } from "../../helpers/watched-outbox.js";
 import { withResolvers } from "../../helpers/with-resolvers.js";
@@ -95,23 +95,6 @@ test("sets a damaged file aside at the start, says where, and begins a new one",
 
   expect(codes).toEqual(["ERR_AFFILIATE_DISK_DAMAGED", "recovered"]);
   expect(readdirSync(directory).filter((name) => name.includes(".damaged-"))).toHaveLength(1);
-});
-
-test("does the same when it finds the damage later", async () => {
-  const directory = scratchDirectory();
-  const { outbox, codes, delivered, start } = watched({ directory });
-  start();
-  const other = openDisk(directory);
-  other.append(sample("payment"));
-  other.db.exec("pragma wal_checkpoint(truncate)");
-  other.close();
-  overwrite(other.path, 4_096, 100_000);
-
-  const event = sample("payment");
-  expect(await outbox.add(event)).toBe("queued");
-
-  await until(() => delivered.includes(event.id), "nothing was delivered");
-  expect(codes).toEqual(["ERR_AFFILIATE_DISK_DAMAGED", "recovered"]);
 });
 
 test("goes on in memory if the file cannot be written any more, says so, and stores it when it can", async () => {

@@ -1,10 +1,9 @@
 import { mysqlMigrations, mysqlOutbox } from "express-affiliate/mysql";
 import { expect, test } from "vitest";
-import { retryIn } from "../../../src/testing/contract/recorder.js";
-import { sample, stranger, withData } from "../../../src/testing/contract/samples.js";
-import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
 import { around, describeWithMariaDbServer } from "../../helpers/mysql.js";
-import { testOperations } from "../sql/operations.js";
+import { expectTextsKept, testOperations } from "../sql/operations.js";
 
 describeWithMariaDbServer("operations", (database) => {
   const { create, reopen, sql } = database;
@@ -61,15 +60,6 @@ describeWithMariaDbServer("operations", (database) => {
     expect(() => mysqlOutbox({ pool: pool as never })).toThrow(/createPool\(\) of mysql2\/promise/);
   });
 
-  const TEXTS = [
-    "a\u0000b",
-    "\u{1F600} łódź",
-    "\ud800",
-    "'; drop table events; --",
-    "{null}",
-    '\\ "',
-    "'' \\' %_?",
-  ];
   const SESSIONS = {
     "the server's own": "set @nothing = 1",
     "no backslash escapes": "set sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,PIPES_AS_CONCAT'",
@@ -92,20 +82,7 @@ describeWithMariaDbServer("operations", (database) => {
       const pool = database.pool();
       pool.on("connection", (connection) => void connection.query(statement));
       await using stage = await Stage.open(() => create({ pool }));
-      const visitor = stranger();
-      for (const customerName of TEXTS) {
-        const odd = withData(sample("registration", visitor), { customerName });
-        const before = Date.now();
-        const { live, settle } = await stage.handOver(odd, sample("payment", visitor));
-        expect(live.event).toEqual(odd);
-        settle({ type: "dead", ...REJECTED, message: customerName });
-        (await stage.delivery.next()).settle(retryIn(1));
-        await stage.delivery.deliverNext();
-        await stage.empty();
-        const letter = (await stage.outbox.deadLetters.list()).at(-1);
-        expect(Math.abs((letter?.diedAt as number) - before)).toBeLessThan(60_000);
-      }
-      expect((await stage.outbox.deadLetters.list()).map(({ message }) => message)).toEqual(TEXTS);
+      await expectTextsKept(stage);
       const client = await pool.getConnection();
       await client.beginTransaction();
       expect(await stage.outbox.add(sample("payment"), { transaction: client })).toBe("queued");

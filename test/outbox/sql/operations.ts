@@ -1,8 +1,36 @@
 import { expect, test } from "vitest";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
-import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
+import { DESTINATION, sample, stranger, withData } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import type { SqlDatabase } from "../../helpers/sql-database.js";
+
+const TEXTS = [
+  "a\u0000b",
+  "\u{1F600} łódź",
+  "\ud800",
+  "'; drop table events; --",
+  "{null}",
+  '\\ "',
+  "'' \\' %_?",
+];
+
+/** Texts in events and in dead letters stay as they are, whatever the session's settings. */
+export async function expectTextsKept(stage: Stage): Promise<void> {
+  const visitor = stranger();
+  for (const customerName of TEXTS) {
+    const odd = withData(sample("registration", visitor), { customerName });
+    const before = Date.now();
+    const { live, settle } = await stage.handOver(odd, sample("payment", visitor));
+    expect(live.event).toEqual(odd);
+    settle({ type: "dead", ...REJECTED, message: customerName });
+    (await stage.delivery.next()).settle(retryIn(1));
+    await stage.delivery.deliverNext();
+    await stage.empty();
+    const letter = (await stage.outbox.deadLetters.list()).at(-1);
+    expect(Math.abs((letter?.diedAt as number) - before)).toBeLessThan(60_000);
+  }
+  expect((await stage.outbox.deadLetters.list()).map(({ message }) => message)).toEqual(TEXTS);
+}
 
 /** What operators do with the tables, in either database. */
 export function testOperations<Pool>(
