@@ -135,11 +135,8 @@ describe.each([
     expect(settled).toHaveLength(1);
     await relay.stop();
   });
-});
 
-it.each([true, false])(
-  "tells that a verdict was acted on when it was, and not before: %j",
-  async (asynchronous) => {
+  it("says of a verdict that it was acted on when it was, and not before", async () => {
     const { store, settled } = plainStore({ asynchronous, waiting: [live(1), live(2), live(3)] });
     const told: unknown[] = [];
     const verdicts: Verdict[] = [{ type: "delivered" }, retryIn(1), { type: "release" }];
@@ -154,8 +151,8 @@ it.each([true, false])(
     startRelay(store, deliver);
     await turns(30);
     expect(told).toEqual(verdicts);
-  },
-);
+  });
+});
 
 it("claims for a slot once its verdict is stored: what waited behind may be the most urgent then", async () => {
   const { store, limits } = plainStore({ waiting: [live(1), live(2)] });

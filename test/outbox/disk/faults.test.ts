@@ -34,13 +34,6 @@ test("makes its directory and its file for this user alone", async () => {
   expect(statSync(join(directory, "outbox.db-wal")).mode & 0o777).toBe(0o600);
 });
 
-test("says at the start that the directory cannot be made", () => {
-  const file = join(scratchDirectory(), "file");
-  writeFileSync(file, "");
-
-  expectError(() => diskOutbox({ directory: join(file, "outbox") }), "UNUSABLE", "ENOTDIR");
-});
-
 test("says at the start which package to install if Node has no SQLite", () => {
   const find = () => findEngine(["/nowhere/any.js"], false);
 
@@ -200,8 +193,7 @@ function fillUp(directory: string): void {
 }
 
 test("is held up by a locked file, and the main thread is not", async () => {
-  const directory = scratchDirectory();
-  const { outbox } = watched({ directory });
+  const { directory, outbox } = watched();
   const other = openDisk(directory);
   other.db.exec("begin immediate");
 
@@ -217,8 +209,7 @@ test("is held up by a locked file, and the main thread is not", async () => {
 });
 
 test("has an event in memory and in its spool while another connection keeps the file locked for more than a second", async () => {
-  const directory = scratchDirectory();
-  const { outbox, codes, delivered, start } = watched({ directory });
+  const { directory, outbox, codes, delivered, start } = watched();
   start();
   const other = openDisk(directory);
   other.db.exec("begin exclusive");
@@ -234,17 +225,6 @@ test("has an event in memory and in its spool while another connection keeps the
   expect(delivered).toEqual([event.id]);
   expect(outbox.durable).toBe(true);
   expect(codes).toEqual([]);
-});
-
-test("takes part in no transaction, and nothing once it is closed", async () => {
-  const { outbox } = watched({ directory: scratchDirectory() });
-
-  await expect(outbox.add(sample("payment"), { transaction: {} })).rejects.toMatchObject({
-    code: "ERR_AFFILIATE_TRANSACTION",
-  });
-  await outbox.close();
-  await expect(outbox.add(sample("payment"))).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_CLOSED" });
-  expect(outbox.counts().queued).toBe(0);
 });
 
 test("keeps in its directory nothing but its own", async () => {

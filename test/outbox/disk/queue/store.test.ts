@@ -139,9 +139,10 @@ test("holds what was in doubt before, when a process gives it back that never se
   expect(other.claim(2)).toMatchObject([{ event: waiting, interrupted: true }]);
 });
 
-test("says of a verdict whether it came to anything", () => {
+test("says of a verdict whether it came to anything: of a claim that was taken over, a delivery alone does", () => {
   const [slow, other] = disksOf(["slow", "other"]);
-  slow.append(sample("payment"));
+  const event = sample("payment");
+  slow.append(event);
   const [claim] = slow.claim(1) as [DiskClaim];
   watch(other);
   const [taken] = other.claim(1) as [DiskClaim];
@@ -149,12 +150,15 @@ test("says of a verdict whether it came to anything", () => {
   const say = (disk: Disk, each: DiskClaim, verdict: Verdict) =>
     disk.store.run([settling(each, verdict)]).results[0];
 
-  expect(say(slow, claim, held)).toBe(false);
+  for (const verdict of [held, retryIn(0)]) expect(say(slow, claim, verdict)).toBe(false);
+  expect(slow.claim(1)).toEqual([]);
   expect(say(other, taken, held)).toBe(true);
   expect(say(other, taken, held)).toBe(false);
   // It was given up, and the service has it after all: once.
   expect(say(slow, claim, DELIVERED)).toBe(true);
   expect(say(other, taken, DELIVERED)).toBe(false);
+  expect(other.counts()).toMatchObject({ queued: 0, dead: NONE });
+  expect(other.append(event)).toEqual(["duplicate"]);
 });
 
 test("leaves a process its claims as long as it shows signs of life", () => {
@@ -168,23 +172,6 @@ test("leaves a process its claims as long as it shows signs of life", () => {
   }
 
   expect(other.claim(10)).toEqual([]);
-});
-
-test("believes a process that says delivered, though its claim was taken over and given up meanwhile", () => {
-  const [slow, other] = disksOf(["slow", "other"]);
-  const event = sample("payment");
-  slow.append(event);
-  const [claim] = slow.claim(1) as [never];
-  watch(other);
-  const [takenOver] = other.claim(1) as [never];
-  slow.settle(claim, retryIn(0));
-  expect(slow.claim(1)).toEqual([]);
-  other.settle(takenOver, { type: "dead", reason: "unconfirmed", attempts: 1 });
-
-  slow.settle(claim, DELIVERED);
-
-  expect(other.counts()).toMatchObject({ queued: 0, dead: NONE });
-  expect(other.append(event)).toEqual(["duplicate"]);
 });
 
 test("does not let an event rest longer because the clock was set back", () => {
