@@ -29,20 +29,6 @@ describeWithMariaDbServer("faults", (database) => {
     },
   });
 
-  test("goes on when every connection is cut", async () => {
-    const pool = database.pool({ connectionLimit: 4 });
-    await using stage = await Stage.open(() => create({ pool }));
-    stage.delivery.expectsFailures = true;
-    (await stage.handOver(sample("click"))).settle({ type: "delivered" });
-    const others = await sql("select id from information_schema.processlist where id <> connection_id()");
-
-    for (const { id } of others) await sql(`kill ${id}`).catch(() => {});
-    const event = sample("payment");
-    await stage.add(event);
-
-    await stage.delivers(event);
-  });
-
   test("a payment that was held although it was never sent is queued again", async () => {
     await using stage = await Stage.open(() => create({ leaseMs: 1_000 }));
     const event = sample("payment");
