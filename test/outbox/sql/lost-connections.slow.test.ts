@@ -8,7 +8,7 @@ import { sample } from "../../../src/testing/contract/samples.js";
 import { REJECTED } from "../../../src/testing/contract/stage.js";
 import { delivering } from "../../helpers/deliver.js";
 import { around, describeWithMariaDb } from "../../helpers/mysql.js";
-import { describeWithPostgresServer } from "../../helpers/postgres.js";
+import { describeWithPostgres } from "../../helpers/postgres.js";
 
 /**
  * When a connection is ended: before the server gets a statement, or once it has run it, and its
@@ -49,7 +49,7 @@ describeWithMariaDb("a connection to MariaDB that is lost", (database) => {
   );
 });
 
-describeWithPostgresServer("a connection to PostgreSQL that is lost", (database) => {
+describeWithPostgres("a connection to PostgreSQL that is lost", (database) => {
   function cutting(cut: Cut): PostgresPool {
     const pool = database.pool({ max: 4 });
     const query: PostgresPool["query"] = async (config) => {
