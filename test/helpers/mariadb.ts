@@ -4,16 +4,18 @@ import { join } from "node:path";
 import type { ConnectionOptions } from "mysql2";
 import { directoryFor, freePort, HOST, type OwnServer, startServer, unprivileged } from "./own-server.js";
 
-/** A MariaDB server of one's own. */
-export interface MariaDb extends OwnServer {
+/** Where a MariaDB database is. */
+export interface Address {
   readonly uri: string;
   /** What mysql2 connects with. */
   readonly connection: ConnectionOptions & { readonly host: string; readonly port: number };
 }
 
+/** A MariaDB server of one's own. */
+export interface MariaDb extends Address, OwnServer {}
+
 const USER = "shop";
 const PASSWORD = "s3cret";
-const DATABASE = "shop";
 const SERVERS = [
   "/usr/sbin/mariadbd",
   "/usr/local/sbin/mariadbd",
@@ -24,6 +26,13 @@ const SERVERS = [
 /** The server's program; `undefined` if there is none on this machine. */
 export function programOfMariaDb(): string | undefined {
   return SERVERS.find((path) => existsSync(path));
+}
+
+export function addressOf(port: number, database = "shop"): Address {
+  return {
+    uri: `mysql://${USER}:${PASSWORD}@${HOST}:${port}/${database}`,
+    connection: { host: HOST, port, user: USER, password: PASSWORD, database },
+  };
 }
 
 /** @param settings of the server, over its defaults. */
@@ -52,7 +61,7 @@ export async function startMariaDb(settings: Record<string, string | number> = {
     ...owner,
     stdio: ["pipe", "ignore", "inherit"],
     input: [
-      `create database if not exists ${DATABASE};`,
+      "create database if not exists shop;",
       `create user if not exists '${USER}'@'%' identified by '${PASSWORD}';`,
       `grant all on *.* to '${USER}'@'%' with grant option;`,
       "",
@@ -66,9 +75,5 @@ export async function startMariaDb(settings: Record<string, string | number> = {
     owner,
     signals: { fast: "SIGTERM", immediate: "SIGKILL" },
   });
-  return {
-    uri: `mysql://${USER}:${PASSWORD}@${HOST}:${port}/${DATABASE}`,
-    connection: { host: HOST, port, user: USER, password: PASSWORD, database: DATABASE },
-    ...server,
-  };
+  return { ...addressOf(port), ...server };
 }

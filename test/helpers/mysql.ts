@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
   type MysqlConnection,
   type MysqlOutbox,
@@ -6,16 +7,19 @@ import {
   mysqlOutbox,
 } from "express-affiliate/mysql";
 import mysql from "mysql2/promise";
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, beforeAll, describe, inject, onTestFinished, TestRunner } from "vitest";
+import { openDatabase } from "../../src/outbox/mysql/database.js";
 import { NOW } from "../../src/outbox/mysql/literals.js";
+import { forgetOld } from "../../src/outbox/mysql/upkeep.js";
 import type { Clock } from "../../src/shared/clock.js";
-import { type MariaDb, programOfMariaDb, startMariaDb } from "./mariadb.js";
-import { type Settling, type SqlDatabase, trackRequests } from "./sql-database.js";
+import { type Address, addressOf, type MariaDb, programOfMariaDb, startMariaDb } from "./mariadb.js";
+import { REMEMBER_MS, type Settling, type SqlDatabase, trackRequests } from "./sql-database.js";
 
 const isSkipped = programOfMariaDb() === undefined && !process.env.CI;
 
-export interface Database extends SqlDatabase<mysql.Pool, MysqlOutbox, Partial<MysqlOutboxOptions>> {
-  readonly server: MariaDb;
+export interface Database<Server extends Address = Address>
+  extends SqlDatabase<mysql.Pool, MysqlOutbox, Partial<MysqlOutboxOptions>> {
+  readonly server: Server;
   /** A pool that ends with the tests. */
   pool(config?: mysql.PoolOptions): mysql.Pool;
   /** What the names of the newest outbox's tables begin with: `$prefix` in a statement for `sql`. */
@@ -23,13 +27,45 @@ export interface Database extends SqlDatabase<mysql.Pool, MysqlOutbox, Partial<M
 }
 
 /**
- * Tests that need a MariaDB server: one that is started for them. Skipped where there is none, but
- * under CI, where a test that is not run counts as one that fails.
+ * Tests that need a MariaDB database: one of their own, on a server that all test files share.
+ * Skipped if there is no server on this machine, but under CI, where a test that is not run counts
+ * as one that fails.
  */
-export function describeWithMariaDb(
+export function describeWithMariaDb(name: string, tests: (database: Database) => void): void {
+  describeWith<Address>(name, tests, {
+    async start() {
+      const answer = await fetch(`${inject("sharedServers")}/mariadb`);
+      if (!answer.ok) throw new Error(await answer.text());
+      const { connection } = (await answer.json()) as Address;
+      const own = addressOf(connection.port, `tests_${randomUUID().replaceAll("-", "")}`);
+      const client = await mysql.createConnection(connection);
+      await client.query(`create database ${own.connection.database}`);
+      await client.end();
+      return own;
+    },
+    // It goes with the server.
+  });
+}
+
+/**
+ * Tests that need a MariaDB server of their own: one that they end, suspend or set up in another
+ * way, or of which they read what it does for all.
+ */
+export function describeWithMariaDbServer(
   name: string,
-  tests: (database: Database) => void,
+  tests: (database: Database<MariaDb>) => void,
   settings: Record<string, string | number> = {},
+): void {
+  describeWith<MariaDb>(name, tests, {
+    start: () => startMariaDb({ "innodb-flush-log-at-trx-commit": 2, "max-connections": 200, ...settings }),
+    end: (server) => server.destroy(),
+  });
+}
+
+function describeWith<Server extends Address>(
+  name: string,
+  tests: (database: Database<Server>) => void,
+  { start, end }: { start(): Promise<Server>; end?(server: Server): Promise<void> },
 ): void {
   if (isSkipped) console.warn(`skipped, for there is no MariaDB server on this machine: ${name}`);
   describe.skipIf(isSkipped)(name, () => {
@@ -37,10 +73,11 @@ export function describeWithMariaDb(
     let shared: mysql.Pool;
     let prefixes = 0;
 
-    const database: Database = {
+    const database: Database<Server> = {
       server: undefined as never,
       get own() {
-        return database.server;
+        const { server } = database;
+        return "halt" in server ? (server as Address as MariaDb) : undefined;
       },
       prefix: "",
       pool(config = {}) {
@@ -55,6 +92,7 @@ export function describeWithMariaDb(
       async reopen(options = {}, clock) {
         const given = { pool: shared, prefix: database.prefix, pollMs: 100, ...options };
         const outbox = mysqlOutbox(given, clock);
+        if (TestRunner.getCurrentTest()) onTestFinished(() => outbox.close());
         if (options.migrate !== false) await outbox.look();
         return outbox;
       },
@@ -87,16 +125,18 @@ export function describeWithMariaDb(
           at,
           until,
         ]),
+      virtualPool: (clock) => virtualPool(database.pool(), clock) as never,
+      forget: (pool = shared) =>
+        forgetOld(openDatabase(pool, { prefix: database.prefix, migrate: false }), REMEMBER_MS),
     };
 
     beforeAll(async () => {
-      const quick = { "innodb-flush-log-at-trx-commit": 2, "max-connections": 200, ...settings };
-      Object.assign(database, { server: await startMariaDb(quick) });
+      Object.assign(database, { server: await start() });
       shared = database.pool({ connectionLimit: 20 });
     });
     afterAll(async () => {
       await Promise.all(pools.map((pool) => pool.end().catch(() => {})));
-      await database.server?.destroy();
+      if (database.server) await end?.(database.server);
     });
     tests(database);
   });
@@ -108,8 +148,11 @@ function ignore(): void {}
  * A pool through which the server knows the time by a test's clock, as of the moment at which a
  * statement is sent.
  */
-export function virtualPool(pool: mysql.Pool, clock: Pick<Clock, "now">): MysqlPool & Settling {
-  const { track, settled } = trackRequests();
+export function virtualPool(
+  pool: Pick<mysql.Pool, "getConnection">,
+  clock: Pick<Clock, "now">,
+): MysqlPool & Settling {
+  const { track, settled } = trackRequests(clock);
   return {
     settled,
     ...around({ getConnection: () => track(() => pool.getConnection()) }, (run, sql) =>

@@ -7,11 +7,12 @@ import {
   postgresOutbox,
 } from "express-affiliate/postgres";
 import pg from "pg";
-import { afterAll, beforeAll, describe, inject } from "vitest";
+import { afterAll, beforeAll, describe, inject, onTestFinished, TestRunner } from "vitest";
+import { openDatabase } from "../../src/outbox/postgres/database.js";
+import { forgetOld } from "../../src/outbox/postgres/upkeep.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { type Address, addressOf, type Cluster, programsOfPostgres, startCluster } from "./cluster.js";
-import type { FakeClock } from "./fake-clock.js";
-import { type Settling, type SqlDatabase, trackRequests } from "./sql-database.js";
+import { REMEMBER_MS, type Settling, type SqlDatabase, trackRequests } from "./sql-database.js";
 
 const isSkipped = programsOfPostgres() === undefined && !process.env.CI;
 
@@ -32,7 +33,7 @@ export interface Database<Server extends Address = Address>
 export function describeWithPostgres(name: string, tests: (database: Database) => void): void {
   describeWith<Address>(name, tests, {
     async start() {
-      const answer = await fetch(inject("sharedPostgres"));
+      const answer = await fetch(`${inject("sharedServers")}/postgres`);
       if (!answer.ok) throw new Error(await answer.text());
       const { host, port } = (await answer.json()) as Address;
       const own = addressOf(host, port, `tests_${randomUUID().replaceAll("-", "")}`);
@@ -87,8 +88,11 @@ function describeWith<Server extends Address>(
         return database.reopen(options, clock);
       },
       async reopen(options = {}, clock) {
-        const given = { pool: shared, schema: database.schema, pollMs: 20, ...options };
+        // What a notification sets off is not counted as under way.
+        const listen = !("settled" in (options.pool ?? shared));
+        const given = { pool: shared, schema: database.schema, pollMs: 20, listen, ...options };
         const outbox = postgresOutbox(given, clock);
+        if (TestRunner.getCurrentTest()) onTestFinished(() => outbox.close());
         if (options.migrate !== false) await outbox.look();
         return outbox;
       },
@@ -117,6 +121,9 @@ function describeWith<Server extends Address>(
            set claimed_by = gen_random_uuid(), written_at = to_timestamp($1), claimed_until = to_timestamp($2)`,
           [at, until].map((ms) => ms / 1_000),
         ),
+      virtualPool: (clock) => virtualPool(database.pool(), clock) as never,
+      forget: (pool = shared) =>
+        forgetOld(openDatabase(pool, { schema: database.schema, migrate: false }), REMEMBER_MS),
     };
 
     beforeAll(async () => {
@@ -143,8 +150,7 @@ let virtualTimes = 0;
 /**
  * A pool through which the server knows the time by a test's clock: each `now()` that is sent, in a
  * statement or in a function's body, becomes a function that reads what the clock said when the
- * statement was sent. For outboxes with `listen: false`: what a notification sets off is not
- * counted as under way.
+ * statement was sent.
  */
 export function virtualPool(pool: pg.Pool, clock: Pick<Clock, "now">): VirtualPool {
   const name = `public.virtual_time_${++virtualTimes}`;
@@ -153,7 +159,7 @@ export function virtualPool(pool: pg.Pool, clock: Pick<Clock, "now">): VirtualPo
     create sequence ${name};
     create function ${name}_now() returns timestamptz stable language sql
     as 'select to_timestamp(last_value / 1000.0) from ${name}'`);
-  const requests = trackRequests();
+  const requests = trackRequests(clock);
 
   const virtual = (text: string) => text.replaceAll(/\bnow\(\)/g, `${name}_now()`);
 
@@ -199,19 +205,4 @@ export function withSlowClaims(pool: VirtualPool): VirtualPool {
       };
     },
   });
-}
-
-/** Advances the clock and the server together; before each step, the server finishes its work. */
-export async function passWith(
-  pool: VirtualPool,
-  clock: FakeClock,
-  ms: number,
-  stepMs = 1_000,
-): Promise<void> {
-  const until = clock.now() + ms;
-  await pool.settled();
-  while (clock.now() < until) {
-    await clock.pass(Math.min(stepMs, until - clock.now()));
-    await pool.settled();
-  }
 }

@@ -1,11 +1,10 @@
 import type { OutboxEvent } from "express-affiliate";
-import type { Outbox } from "express-affiliate/outbox";
 import { expect, test } from "vitest";
-import type { Clock } from "../../src/shared/clock.js";
 import { retryIn } from "../../src/testing/contract/recorder.js";
 import { sample } from "../../src/testing/contract/samples.js";
 import { Stage } from "../../src/testing/contract/stage.js";
 import { FakeClock } from "./fake-clock.js";
+import type { Settling, SqlDatabase } from "./sql-database.js";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -14,31 +13,11 @@ const DAY_MS = 24 * HOUR_MS;
 const LEASE_MS = 30 * SECOND_MS;
 const FAR = [5 * HOUR_MS, 31 * DAY_MS];
 
-/** A database server that tells the time of a test. */
-export interface SetServer {
-  /** Opens an outbox in it; the first one of a test makes the tables. */
-  open(about: {
-    readonly isFirst: boolean;
-    /** The server's. */
-    readonly server: Pick<Clock, "now">;
-    /** The process's. */
-    readonly clock: Clock;
-    readonly leaseMs: number;
-    readonly pollMs: number;
-  }): Promise<{ readonly outbox: Outbox; settled(): Promise<void> }>;
-  /** Has all that waits be another process's, until a moment. */
-  claimAll(at: number, until: number): Promise<unknown>;
-  /** Makes the tables. Returns what a process does each minute to forget old ids. */
-  forgetting(server: Pick<Clock, "now">): Promise<() => Promise<void>>;
-  /** The time by which ids are forgotten, in milliseconds since the epoch. */
-  forgottenBy(): Promise<number>;
-}
-
 /**
  * What a server's clock that is set does, and does not, and leases of different lengths: tests for
  * an outbox in a database.
  */
-export function testServerClocks(database: SetServer): void {
+export function testServerClocks<Pool>(database: SqlDatabase<Pool>): void {
   /**
    * A server with a clock of its own, and processes whose clocks are right, unless a test says
    * otherwise.
@@ -46,17 +25,18 @@ export function testServerClocks(database: SetServer): void {
   class World {
     readonly clock = new FakeClock();
     offset = 0;
-    readonly #settling: (() => Promise<void>)[] = [];
+    readonly #pools: Settling[] = [];
 
     /** @param hostOffset how far the process's clock is ahead. */
     async open(leaseMs = LEASE_MS, hostOffset = 0): Promise<Stage> {
-      const server = { now: () => this.clock.now() + this.offset };
-      const isFirst = this.#settling.length === 0;
-      const timing = { leaseMs, pollMs: 2_000 };
+      const open = this.#pools.length === 0 ? database.create : database.reopen;
+      const pool = database.virtualPool({ now: () => this.clock.now() + this.offset });
+      this.#pools.push(pool);
+      this.clock.settled = async () => {
+        for (const { settled } of this.#pools) await settled();
+      };
       const clock = { ...this.clock, now: () => this.clock.now() + hostOffset };
-      const { outbox, settled } = await database.open({ isFirst, server, clock, ...timing });
-      this.#settling.push(settled);
-      const stage = await Stage.open(() => outbox);
+      const stage = await Stage.open(() => open({ pool, leaseMs, pollMs: 2_000 }, clock));
       stage.start();
       await this.pass(0);
       return stage;
@@ -66,17 +46,8 @@ export function testServerClocks(database: SetServer): void {
       return { ...sample(kind), createdAt: this.clock.now() };
     }
 
-    async pass(ms: number): Promise<void> {
-      const until = this.clock.now() + ms;
-      await this.#settled();
-      while (this.clock.now() < until) {
-        await this.clock.pass(Math.min(SECOND_MS, until - this.clock.now()));
-        await this.#settled();
-      }
-    }
-
-    async #settled(): Promise<void> {
-      for (const settled of this.#settling) await settled();
+    pass(ms: number): Promise<void> {
+      return this.clock.pass(ms);
     }
   }
 
@@ -194,9 +165,10 @@ export function testServerClocks(database: SetServer): void {
   test("ahead: the time by which ids are forgotten moves at most twice as fast as time passes, however many processes there are", async () => {
     const began = Date.now();
     let now = began;
-    const forget = await database.forgetting({ now: () => now });
-    const ofAll = () => Promise.all(Array.from({ length: 8 }, forget));
-    const passed = async () => (await database.forgottenBy()) - began;
+    await database.create();
+    const pool = database.virtualPool({ now: () => now });
+    const ofAll = () => Promise.all(Array.from({ length: 8 }, () => database.forget(pool)));
+    const passed = async () => Number((await database.sql("select at from $t.clock"))[0].at) - began;
     await ofAll();
     expect(await passed()).toBe(0);
 

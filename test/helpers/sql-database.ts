@@ -1,6 +1,7 @@
 import type { SqlOutboxOptions } from "../../src/outbox/sql/options.js";
 import type { SqlOutbox } from "../../src/outbox/sql/sql-outbox.js";
 import type { Clock } from "../../src/shared/clock.js";
+import { FakeClock } from "./fake-clock.js";
 import type { OwnServer } from "./own-server.js";
 
 /** A host's open transaction. */
@@ -13,10 +14,11 @@ export interface HostTransaction {
 }
 
 /** A database of a test's own, of either kind. */
-export interface SqlDatabase<Pool = never, Created = SqlOutbox, Options = TestOptions<Pool>> {
+// biome-ignore lint/suspicious/noExplicitAny: a test that is for either kind names no pool's type.
+export interface SqlDatabase<Pool = any, Created = SqlOutbox, Options = TestOptions<Pool>> {
   /** `undefined`: other tests use it too. */
   readonly own: OwnServer | undefined;
-  /** A new outbox in tables of its own. */
+  /** A new outbox in tables of its own. It is closed at the end of the test. */
   create(options?: Options, clock?: Clock): Promise<Created>;
   /** One more over the same tables. */
   reopen(options?: Options, clock?: Clock): Promise<Created>;
@@ -30,19 +32,25 @@ export interface SqlDatabase<Pool = never, Created = SqlOutbox, Options = TestOp
   begin(isolation?: string, pool?: Pool): Promise<HostTransaction>;
   /** Has all that waits be another process's, from one moment until another. */
   claimAll(at: number, until: number): Promise<unknown>;
+  /** A pool whose server lives in the time of a test. */
+  virtualPool(clock: Pick<Clock, "now">): Pool & Settling;
+  /** What a process does each minute to forget old ids, here after 30 days. */
+  forget(pool?: Pool): Promise<void>;
 }
+
+export const REMEMBER_MS = 30 * 24 * 3_600_000;
 
 type TestOptions<Pool> = SqlOutboxOptions & { readonly pollMs?: number; readonly pool?: Pool };
 
 /** What a virtual pool tells of its requests. */
 export type Settling = Pick<ReturnType<typeof trackRequests>, "settled">;
 
-/** Requests to a server, and when none is under way. */
-export function trackRequests() {
+/** Requests to a server, and when none is under way. A clock that a test turns waits for that. */
+export function trackRequests(clock: Pick<Clock, "now">) {
   let pending = 0;
   const waiting: (() => void)[] = [];
 
-  return {
+  const tracked = {
     async track<T>(request: () => Promise<T>): Promise<T> {
       pending++;
       try {
@@ -62,4 +70,6 @@ export function trackRequests() {
       }
     },
   };
+  if (clock instanceof FakeClock) clock.settled = tracked.settled;
+  return tracked;
 }

@@ -3,13 +3,14 @@ import { onTestFinished } from "vitest";
 import { type DiskOutboxOptions, diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { delivering } from "./deliver.js";
 import { DELIVERED } from "./disk-store.js";
+import { scratchDirectory } from "./scratch.js";
 
 /** An outbox that does with its events what the test says, and what it says meanwhile. */
 export function watched(
-  options: DiskOutboxOptions,
+  { directory = scratchDirectory(), ...options }: Partial<DiskOutboxOptions> = {},
   deliver: (claim: Claim) => Promise<Verdict> | Verdict = () => DELIVERED,
 ) {
-  const outbox = diskOutbox(options);
+  const outbox = diskOutbox({ directory, ...options });
   onTestFinished(() => outbox.close());
   const said: string[] = [];
   /** The first word of each. */
@@ -39,5 +40,5 @@ export function watched(
       degraded: (error) => say(`${(error as { code?: string }).code} ${error.message}`),
       recovered: () => say("recovered"),
     });
-  return { outbox, said, codes, handed, delivered, settled, start };
+  return { directory, outbox, said, codes, handed, delivered, settled, start };
 }

@@ -83,9 +83,10 @@ test("is durable unless its parts say otherwise", () => {
 });
 
 test("refuses a transaction by its name, and takes part in one if it can", async () => {
-  await expect(createOutbox(partsOf()).add(sample("click"), { transaction: {} })).rejects.toThrow(
-    /^redisOutbox: /,
-  );
+  await expect(createOutbox(partsOf()).add(sample("click"), { transaction: {} })).rejects.toMatchObject({
+    code: "ERR_AFFILIATE_TRANSACTION",
+    message: expect.stringMatching(/^redisOutbox: /),
+  });
 
   const joined: unknown[] = [];
   const appendIn = async (transaction: unknown) => {

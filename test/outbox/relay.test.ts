@@ -1,5 +1,5 @@
 import type { Claim, Verdict } from "express-affiliate/outbox";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { UNTRIED } from "../../src/outbox/claim.js";
 import { type ClaimSource, createRelay } from "../../src/outbox/relay.js";
 import { retryIn } from "../../src/testing/contract/recorder.js";
@@ -36,28 +36,6 @@ function plainStore({ asynchronous = false, waiting = [] as Claim[] } = {}) {
   return { store, settled, limits, waiting };
 }
 
-/** Delivers when it is told to. */
-function gate(concurrency: number) {
-  const open: ((verdict: Verdict) => void)[] = [];
-  let mostAtOnce = 0;
-  const deliver = delivering(
-    () =>
-      new Promise((resolve) => {
-        open.push(resolve);
-        mostAtOnce = Math.max(mostAtOnce, open.length);
-      }),
-    () => concurrency - open.length,
-  );
-  return {
-    deliver,
-    open,
-    letGo: () => open.shift()?.({ type: "delivered" }),
-    get mostAtOnce() {
-      return mostAtOnce;
-    },
-  };
-}
-
 const unheard = (error: unknown): void => {
   throw error;
 };
@@ -78,19 +56,6 @@ describe.each([
   ["answers at once", false],
   ["takes its time", true],
 ])("the relay, with a store that %s", (_name, asynchronous) => {
-  it("carries everything, never more at once than there is capacity for", async () => {
-    const waiting = Array.from({ length: 20 }, (_, n) => live(n));
-    const { store, settled } = plainStore({ asynchronous, waiting });
-    const service = gate(3);
-    startRelay(store, service.deliver);
-    for (let round = 0; round < 40; round++) {
-      await turns();
-      service.letGo();
-    }
-    expect(settled).toHaveLength(20);
-    expect(service.mostAtOnce).toBe(3);
-  });
-
   it("loses no wake that comes while it is claiming", async () => {
     const { store, settled, waiting } = plainStore({ asynchronous });
     const relay = startRelay(store);
@@ -125,24 +90,6 @@ describe.each([
     relay.wake();
     await turns(5);
     expect(limits[0]).toBe(1);
-  });
-
-  it("ends when the last verdict was acted on, and claims nothing more", async () => {
-    const { store, settled, waiting } = plainStore({ asynchronous, waiting: [live(1), live(2), live(3)] });
-    const service = gate(2);
-    const relay = startRelay(store, service.deliver);
-    await turns();
-    const onEnd = vi.fn();
-    const end = relay.stop().then(onEnd);
-    void relay.stop();
-    await turns();
-    expect(onEnd).not.toHaveBeenCalled();
-    service.letGo();
-    service.letGo();
-    await end;
-    await relay.stop();
-    expect(settled).toHaveLength(2);
-    expect(waiting).toHaveLength(1);
   });
 
   it("releases what it is handed after it was stopped", async () => {
@@ -188,11 +135,8 @@ describe.each([
     expect(settled).toHaveLength(1);
     await relay.stop();
   });
-});
 
-it.each([true, false])(
-  "tells that a verdict was acted on when it was, and not before: %j",
-  async (asynchronous) => {
+  it("says of a verdict that it was acted on when it was, and not before", async () => {
     const { store, settled } = plainStore({ asynchronous, waiting: [live(1), live(2), live(3)] });
     const told: unknown[] = [];
     const verdicts: Verdict[] = [{ type: "delivered" }, retryIn(1), { type: "release" }];
@@ -207,18 +151,21 @@ it.each([true, false])(
     startRelay(store, deliver);
     await turns(30);
     expect(told).toEqual(verdicts);
-  },
-);
+  });
+});
 
 it("claims for a slot once its verdict is stored: what waited behind may be the most urgent then", async () => {
   const { store, limits } = plainStore({ waiting: [live(1), live(2)] });
   const stored: (() => void)[] = [];
-  const service = gate(2);
+  const attempts: ((verdict: Verdict) => void)[] = [];
   const settle = () => new Promise<void>((resolve) => stored.push(resolve));
-  startRelay({ ...store, settle }, service.deliver);
+  const deliver = delivering(
+    () => new Promise((resolve) => attempts.push(resolve)),
+    () => 2 - attempts.length,
+  );
+  startRelay({ ...store, settle }, deliver);
   await turns();
-  service.letGo();
-  service.letGo();
+  for (const end of attempts.splice(0)) end({ type: "delivered" });
   await turns();
   stored.shift()?.();
   await turns();
@@ -227,15 +174,6 @@ it("claims for a slot once its verdict is stored: what waited behind may be the 
   stored.shift()?.();
   await turns();
   expect(limits).toEqual([2, 1, 2]);
-});
-
-it("is woken in vain before it is started, and does not mind", async () => {
-  const { store, limits } = plainStore();
-  const relay = createRelay(store, unheard);
-  relay.wake();
-  await turns();
-  expect(limits).toEqual([]);
-  await relay.stop();
 });
 
 it("has the last verdict before it is stored, and reports none that is not", async () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { DESTINATION, sample, scheduledSample } from "../../src/testing/contract/samples.js";
 import { Stage } from "../../src/testing/contract/stage.js";
 import { openDisk } from "../helpers/disk-store.js";
-import { describeWithMariaDb } from "../helpers/mysql.js";
+import { describeWithMariaDbServer } from "../helpers/mysql.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
 import { isFull } from "../helpers/promises.js";
 import { scratchDirectory } from "../helpers/scratch.js";
@@ -141,7 +141,7 @@ describeWithPostgres("in Postgres", (database) => {
   );
 });
 
-describeWithMariaDb("in MariaDB", (database) => {
+describeWithMariaDbServer("in MariaDB", (database) => {
   const STATEMENTS = {
     search: /3 as part, seq/,
     take: /set\s+interrupted = \(interrupted/,

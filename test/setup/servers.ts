@@ -2,43 +2,49 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestProject } from "vitest/node";
-import { type Cluster, startCluster } from "../helpers/cluster.js";
+import { startCluster } from "../helpers/cluster.js";
+import { startMariaDb } from "../helpers/mariadb.js";
 import { isFast } from "./fast.js";
 
 declare module "vitest" {
   interface ProvidedContext {
     /**
-     * Where the PostgreSQL server is to be had that the test files share, as JSON: see
-     * test/helpers/postgres.ts.
+     * Where the database servers are to be had that the test files share, as JSON: see
+     * test/helpers/postgres.ts and test/helpers/mysql.ts.
      */
-    sharedPostgres: string;
+    sharedServers: string;
   }
 }
 
+const STARTS = {
+  "/postgres": () => startCluster({ fsync: "off", max_connections: 300 }),
+  "/mariadb": () => startMariaDb({ "innodb-flush-log-at-trx-commit": 2, "max-connections": 500 }),
+};
+
 /**
- * Starts a PostgreSQL server as soon as one test file asks for it, for all that do, and ends it
- * after the last.
+ * Starts a database server as soon as one test file asks for it, for all that do, and ends it after
+ * the last.
  */
 export default async function shareServers(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (isFast(project)) return undefined;
-  let starting: Promise<Cluster> | undefined;
-  const desk = createServer(async (_req, res) => {
-    starting ??= startCluster({ fsync: "off", max_connections: 300 });
+  const starting = new Map<keyof typeof STARTS, ReturnType<(typeof STARTS)[keyof typeof STARTS]>>();
+  const desk = createServer(async ({ url }, res) => {
+    const path = url as keyof typeof STARTS;
+    if (!starting.has(path)) starting.set(path, STARTS[path]());
     try {
-      const { host, port } = await starting;
-      res.end(JSON.stringify({ host, port }));
+      const server = await starting.get(path);
+      res.end(JSON.stringify(server));
     } catch (error) {
       res.writeHead(500).end(String(error));
     }
   });
   desk.listen(0, "127.0.0.1");
   await once(desk, "listening");
-  project.provide("sharedPostgres", `http://127.0.0.1:${(desk.address() as AddressInfo).port}`);
+  project.provide("sharedServers", `http://127.0.0.1:${(desk.address() as AddressInfo).port}`);
 
   return async () => {
     desk.closeAllConnections();
     desk.close();
-    const cluster = await starting?.catch(() => undefined);
-    await cluster?.destroy();
+    for (const each of starting.values()) await (await each.catch(() => undefined))?.destroy();
   };
 }

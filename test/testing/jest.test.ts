@@ -4,29 +4,20 @@ import { scratchDirectory } from "../helpers/scratch.js";
 import { startService } from "../helpers/service.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
 
-const forgets = `
-const { affiliate } = require("express-affiliate");
-
-test("reports a payment, and forgets to close the tracker", () => {
-  const tracker = affiliate({ baseUrl: process.env.SERVICE, clientId: 42 });
-  void tracker.trackPayment({ paymentId: "1", customerEmail: "ada@shop.example", leadValue: 1 }, { sessionId: "s1" });
-});
-`;
-
-const forgetsDisk = `
+const FORGETS = `
 const { affiliate } = require("express-affiliate");
 const { diskOutbox } = require("express-affiliate/disk");
 
 test("reports a payment, and forgets to close the tracker", async () => {
-  const outbox = diskOutbox({ directory: process.env.DIRECTORY });
-  const tracker = affiliate({ baseUrl: process.env.SERVICE, clientId: 42, outbox });
+  const { SERVICE: baseUrl, DIRECTORY: directory } = process.env;
+  const tracker = affiliate({ baseUrl, clientId: 42, ...(directory && { outbox: diskOutbox({ directory }) }) });
   await tracker.trackPayment({ paymentId: "1", customerEmail: "ada@shop.example", leadValue: 1 }, { sessionId: "s1" });
 });
 `;
 
-async function runJest(test: string, flags: readonly string[], env: Record<string, string>) {
+async function runJest(flags: readonly string[], env: Record<string, string>) {
   const files = {
-    "forgets.jest.js": test,
+    "forgets.jest.js": FORGETS,
     "package.json": '{ "jest": { "testMatch": ["**/*.jest.js"] } }',
   };
   const project = await userProject(files, ["jest"]);
@@ -45,7 +36,7 @@ describe("a tracker that a test in Jest has forgotten to close", () => {
       const { url } = await startService((_request, res) => {
         setTimeout(() => res.writeHead(422).end('{ "error": "Unprocessable Entity", "message": "no" }'), 200);
       });
-      const stderr = await runJest(forgets, flags, { SERVICE: url });
+      const stderr = await runJest(flags, { SERVICE: url });
       expect(stderr).not.toMatch(/torn down|Cannot log|open handle/);
     },
   );
@@ -53,7 +44,7 @@ describe("a tracker that a test in Jest has forgotten to close", () => {
   it("has its disk outbox closed by the end of the process, whose thread would be torn out of SQLite otherwise", async () => {
     const { url } = await startService();
     const directory = scratchDirectory();
-    await runJest(forgetsDisk, [], { SERVICE: url, DIRECTORY: directory });
+    await runJest([], { SERVICE: url, DIRECTORY: directory });
     // A thread that ends by itself removes its lock.
     const files = await readdir(directory);
     expect(files).toContain("outbox.db");

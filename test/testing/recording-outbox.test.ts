@@ -1,4 +1,5 @@
 import express from "express";
+import type { AffiliateOptions } from "express-affiliate";
 import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
@@ -8,15 +9,19 @@ import { outputOf, runNode, userProject } from "../helpers/user-project.js";
 
 const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 
+function start(options: Partial<AffiliateOptions> = {}) {
+  const outbox = recordingOutbox();
+  // Nothing listens there.
+  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox, ...options });
+  const app = express()
+    .use(tracker)
+    .post("/", tracker.onPayment(returning(order)));
+  return { outbox, tracker, pay: () => request(app).post("/").set("Cookie", "svc_session_id=s1") };
+}
+
 describe("recordingOutbox", () => {
   it("records whole events, and sends nothing", async () => {
-    const outbox = recordingOutbox();
-    // Nothing listens there.
-    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
-    const app = express()
-      .use(tracker)
-      .post("/", tracker.onPayment(returning(order)));
-    const pay = () => request(app).post("/").set("Cookie", "svc_session_id=s1");
+    const { outbox, tracker, pay } = start();
     await pay();
     await pay();
     expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
@@ -33,8 +38,7 @@ describe("recordingOutbox", () => {
   });
 
   it("begins anew once its events are taken out", async () => {
-    const outbox = recordingOutbox();
-    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
+    const { outbox, tracker } = start();
     const id = expect.any(String);
     const pay = (options = {}) => tracker.trackPayment(order, { sessionId: "s1" }, options);
     expect(await pay({ transaction: {} })).toEqual({ outcome: "queued", id });
@@ -45,15 +49,8 @@ describe("recordingOutbox", () => {
 
   it("leaves `waitUntil` nothing to wait for", async () => {
     const promises: Promise<void>[] = [];
-    const tracker = startTracker({
-      baseUrl: "http://127.0.0.1:1",
-      outbox: recordingOutbox(),
-      waitUntil: (promise) => promises.push(promise),
-    });
-    const app = express()
-      .use(tracker)
-      .post("/pay", tracker.onPayment(returning(order)));
-    await request(app).post("/pay").set("Cookie", "svc_click_id=c1");
+    const { tracker, pay } = start({ waitUntil: (promise) => promises.push(promise) });
+    await pay();
     expect(promises).toHaveLength(1);
     await Promise.all(promises);
     expect(tracker.stats().queued).toBe(0);

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { doctorCommand } from "../../../src/cli/doctor/command.js";
 import { sample } from "../../../src/testing/contract/samples.js";
-import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startSandbox } from "../../sandbox/helpers.js";
@@ -98,7 +98,7 @@ it("shows no password of a database that does not answer", async () => {
   );
 });
 
-describeWithMariaDb("an outbox in MySQL, to the doctor", (database) => {
+describeWithMariaDbServer("an outbox in MySQL, to the doctor", (database) => {
   const here = (uri = database.server.uri) => ["--outbox", uri, "--prefix", database.prefix];
 
   it("is there, may be written to, and has so many that wait", async () => {

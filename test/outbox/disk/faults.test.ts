@@ -8,7 +8,7 @@ import { openExistingFile, openFile } from "../../../src/outbox/disk/file/file.j
 import { findEngine } from "../../../src/outbox/disk/file/sqlite.js";
 import { until } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
-import { DELIVERED, engine, openDisk, overwrite } from "../../helpers/disk-store.js";
+import { DELIVERED, engine, openDisk } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { watched } from "../../helpers/watched-outbox.js";
 import { withResolvers } from "../../helpers/with-resolvers.js";
@@ -32,13 +32,6 @@ test("makes its directory and its file for this user alone", async () => {
   expect(statSync(directory).mode & 0o777).toBe(0o700);
   expect(statSync(join(directory, "outbox.db")).mode & 0o777).toBe(0o600);
   expect(statSync(join(directory, "outbox.db-wal")).mode & 0o777).toBe(0o600);
-});
-
-test("says at the start that the directory cannot be made", () => {
-  const file = join(scratchDirectory(), "file");
-  writeFileSync(file, "");
-
-  expectError(() => diskOutbox({ directory: join(file, "outbox") }), "UNUSABLE", "ENOTDIR");
 });
 
 test("says at the start which package to install if Node has no SQLite", () => {
@@ -95,23 +88,6 @@ test("sets a damaged file aside at the start, says where, and begins a new one",
 
   expect(codes).toEqual(["ERR_AFFILIATE_DISK_DAMAGED", "recovered"]);
   expect(readdirSync(directory).filter((name) => name.includes(".damaged-"))).toHaveLength(1);
-});
-
-test("does the same when it finds the damage later", async () => {
-  const directory = scratchDirectory();
-  const { outbox, codes, delivered, start } = watched({ directory });
-  start();
-  const other = openDisk(directory);
-  other.append(sample("payment"));
-  other.db.exec("pragma wal_checkpoint(truncate)");
-  other.close();
-  overwrite(other.path, 4_096, 100_000);
-
-  const event = sample("payment");
-  expect(await outbox.add(event)).toBe("queued");
-
-  await until(() => delivered.includes(event.id), "nothing was delivered");
-  expect(codes).toEqual(["ERR_AFFILIATE_DISK_DAMAGED", "recovered"]);
 });
 
 test("goes on in memory if the file cannot be written any more, says so, and stores it when it can", async () => {
@@ -217,8 +193,7 @@ function fillUp(directory: string): void {
 }
 
 test("is held up by a locked file, and the main thread is not", async () => {
-  const directory = scratchDirectory();
-  const { outbox } = watched({ directory });
+  const { directory, outbox } = watched();
   const other = openDisk(directory);
   other.db.exec("begin immediate");
 
@@ -234,8 +209,7 @@ test("is held up by a locked file, and the main thread is not", async () => {
 });
 
 test("has an event in memory and in its spool while another connection keeps the file locked for more than a second", async () => {
-  const directory = scratchDirectory();
-  const { outbox, codes, delivered, start } = watched({ directory });
+  const { directory, outbox, codes, delivered, start } = watched();
   start();
   const other = openDisk(directory);
   other.db.exec("begin exclusive");
@@ -251,17 +225,6 @@ test("has an event in memory and in its spool while another connection keeps the
   expect(delivered).toEqual([event.id]);
   expect(outbox.durable).toBe(true);
   expect(codes).toEqual([]);
-});
-
-test("takes part in no transaction, and nothing once it is closed", async () => {
-  const { outbox } = watched({ directory: scratchDirectory() });
-
-  await expect(outbox.add(sample("payment"), { transaction: {} })).rejects.toMatchObject({
-    code: "ERR_AFFILIATE_TRANSACTION",
-  });
-  await outbox.close();
-  await expect(outbox.add(sample("payment"))).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_CLOSED" });
-  expect(outbox.counts().queued).toBe(0);
 });
 
 test("keeps in its directory nothing but its own", async () => {

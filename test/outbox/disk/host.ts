@@ -1,4 +1,4 @@
-import type { ChildProcess, SpawnOptions } from "node:child_process";
+import type { SpawnOptions } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { inject } from "vitest";
 import { runNode } from "../../helpers/user-project.js";
 
-/** A host of its own, in CommonJS, with the package as it is installed. */
+/** A host of its own, in CommonJS, with the package as it is installed: its lines, and how it ends. */
 export function startHost(
   script: string,
   { args = [], cwd = process.cwd(), ...options }: SpawnOptions & { args?: string[]; cwd?: string } = {},
@@ -22,11 +22,7 @@ export function startHost(
     const logger = { warn() {}, error() {} };
     const die = () => process.kill(process.pid, "SIGKILL");
   `;
-  return listen(runNode(cwd, [...args, "-e", preamble + script], options));
-}
-
-/** The lines that a process says, and how it ends. */
-function listen(host: ChildProcess) {
+  const host = runNode(cwd, [...args, "-e", preamble + script], options);
   const said: string[] = [];
   createInterface({ input: host.stdout as Readable }).on("line", (line) => said.push(line));
   const ended = Promise.all([once(host, "close"), text(host.stderr as Readable)]).then(

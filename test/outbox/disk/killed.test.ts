@@ -39,24 +39,30 @@ test("a payment that was reported is not lost when the process is killed in the 
   expect(await queuedIn(directory)).toBe(250);
 }, 60_000);
 
-test("nothing is lost when the process is killed while its storage fails", async () => {
-  const directory = scratchDirectory();
-  const locked = diskOf({}, directory);
-  const { said, ended } = startSilent(
-    directory,
-    `say("open"); setTimeout(async () => {
+test.each([
+  { how: "is killed", last: "die()", code: null },
+  { how: "exits", last: "process.exit(3)", code: 3 },
+])(
+  "nothing is lost when the process $how while its storage fails",
+  async ({ last, code }) => {
+    const directory = scratchDirectory();
+    const locked = diskOf({}, directory);
+    const { said, ended } = startSilent(
+      directory,
+      `say("open"); setTimeout(async () => {
       const { reason } = await pay(1);
-      say(reason); void pay(2); die();
+      say(reason); void pay(2); ${last};
     }, 100);`,
-  );
-  await until(() => said.includes("open"), "it was not open");
-  locked.db.exec("begin exclusive");
-  await ended;
-  locked.db.exec("rollback");
+    );
+    await until(() => said.includes("open"), "it was not open");
+    locked.db.exec("begin exclusive");
+    expect(await ended).toMatchObject({ code, said: ["open", "storage-trouble"] });
+    locked.db.exec("rollback");
 
-  expect(said).toEqual(["open", "storage-trouble"]);
-  expect(await queuedIn(directory)).toBe(2);
-}, 60_000);
+    expect(await queuedIn(directory)).toBe(2);
+  },
+  60_000,
+);
 
 test("another process delivers what a killed one had just reported, within a second or two", async () => {
   const directory = scratchDirectory();
@@ -70,21 +76,6 @@ test("another process delivers what a killed one had just reported, within a sec
 
   await until(() => service.posted.length === 1, "nothing was delivered");
   await until(() => spools(directory).length === 1, "the spool of the killed process is still there");
-}, 60_000);
-
-test("a process that exits while its storage fails leaves its payments to the next one", async () => {
-  const directory = scratchDirectory();
-  const locked = diskOf({}, directory);
-  const { said, ended } = startSilent(
-    directory,
-    `say("open"); setTimeout(async () => { await pay(1); void pay(2); process.exit(3); }, 100);`,
-  );
-  await until(() => said.includes("open"), "it was not open");
-  locked.db.exec("begin exclusive");
-  expect((await ended).code).toBe(3);
-  locked.db.exec("rollback");
-
-  expect(await queuedIn(directory)).toBe(2);
 }, 60_000);
 
 test("a process that exits, or ends by itself, leaves no spool file", async () => {

@@ -107,15 +107,6 @@ test("uses a file with one copy of SQLite in a process", async () => {
   });
 });
 
-test("keeps no process alive that has nothing to wait for", async () => {
-  const { ended } = startHost(`
-    const outbox = diskOutbox({ directory: "${scratchDirectory()}" });
-    outbox.add(event).then(say);
-  `);
-
-  expect(await ended).toEqual({ code: 0, said: ["queued"], errors: "" });
-});
-
 test("stores what it has when its process exits, closes its file, and leaves the exit code alone", async () => {
   const directory = scratchDirectory();
   const { ended } = startHost(`

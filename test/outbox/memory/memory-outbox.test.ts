@@ -85,18 +85,14 @@ describe("a memory outbox that is full", () => {
     expect(outbox.counts().dead.rejected).toBe(1);
   });
 
-  it("sheds nothing for an event that would not fit all the same", async () => {
+  it.each([
+    { where: "all the same", payments: 0, large: largeSample("registration", 20_000) },
+    { where: "beside those of its kind", payments: 10, large: largeSample("payment", 8_000) },
+  ])("sheds nothing for an event that would not fit $where", async ({ payments, large }) => {
     const { outbox, add, dropped } = start({ maxBytes: 10_000 });
     await add("click");
-    expect(await outbox.add(largeSample("registration", 20_000))).toBe("full");
-    expect(dropped).toEqual([]);
-  });
-
-  it("sheds nothing for an event that would not fit beside those of its kind", async () => {
-    const { outbox, add, dropped } = start({ maxBytes: 10_000 });
-    await add("click");
-    for (let n = 0; n < 10; n++) await add("payment");
-    expect(await outbox.add(largeSample("payment", 8_000))).toBe("full");
+    for (let n = 0; n < payments; n++) await add("payment");
+    expect(await outbox.add(large)).toBe("full");
     expect(dropped).toEqual([]);
   });
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 import { linesLogger, startTracker } from "../../helpers/tracker.js";
 
 const DURABLE = { flush: 1, sync: 1 };
 
-describeWithMariaDb(
+describeWithMariaDbServer(
   "what the server's settings let it lose",
   (database) => {
     const { create, sql } = database;
@@ -46,7 +46,6 @@ describeWithMariaDb(
       async (flush) => {
         const outbox = await createWith({ ...DURABLE, flush });
         expect(await outbox.cautions()).toEqual([]);
-        await outbox.close();
       },
     );
   },

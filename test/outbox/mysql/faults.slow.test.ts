@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
-import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 import { testFaults } from "../sql/faults.js";
 
 const VICTIM = `
@@ -11,7 +11,7 @@ import mysql from "mysql2/promise";
 export const outboxOf = (uri, prefix) => mysqlOutbox({ pool: mysql.createPool(uri), prefix, leaseMs: 1_000 });
 `;
 
-describeWithMariaDb("faults", (database) => {
+describeWithMariaDbServer("faults", (database) => {
   const { create, sql } = database;
 
   testFaults(database, {
@@ -27,20 +27,6 @@ describeWithMariaDb("faults", (database) => {
       driver: "mysql2",
       args: () => [database.server.uri, database.prefix],
     },
-  });
-
-  test("goes on when every connection is cut", async () => {
-    const pool = database.pool({ connectionLimit: 4 });
-    await using stage = await Stage.open(() => create({ pool }));
-    stage.delivery.expectsFailures = true;
-    (await stage.handOver(sample("click"))).settle({ type: "delivered" });
-    const others = await sql("select id from information_schema.processlist where id <> connection_id()");
-
-    for (const { id } of others) await sql(`kill ${id}`).catch(() => {});
-    const event = sample("payment");
-    await stage.add(event);
-
-    await stage.delivers(event);
   });
 
   test("a payment that was held although it was never sent is queued again", async () => {

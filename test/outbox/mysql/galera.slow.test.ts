@@ -55,6 +55,5 @@ describeWithMariaDb("a node of a cluster", (database) => {
     left.begin();
     expect(await outbox.add(sample("payment"))).toBe("queued");
     expect(left.times).toBe(0);
-    await outbox.close();
   });
 });

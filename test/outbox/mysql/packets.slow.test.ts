@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { idsOf, largeSample, sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
-import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 
 const SMALL = 64 * 1024;
 const LEAST = 1024 * 1024;
 
-describeWithMariaDb(
+describeWithMariaDbServer(
   "a server with a small max_allowed_packet",
   (database) => {
     const { create, sql } = database;

@@ -4,7 +4,7 @@ import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
-import { describeWithMariaDb, virtualPool } from "../../helpers/mysql.js";
+import { describeWithMariaDb } from "../../helpers/mysql.js";
 
 const HOUR_MS = 3_600_000;
 const REST_MS = 60_000;
@@ -22,8 +22,7 @@ describeWithMariaDb("an event that is older than the last look for periods", (da
   function testTwo(title: string, body: (two: Two) => Promise<void>): void {
     test(title, async () => {
       const clock = new FakeClock();
-      const pool = virtualPool(database.pool(), clock);
-      clock.settled = pool.settled;
+      const pool = database.virtualPool(clock);
       const options = { pool, pollMs: POLL_MS };
       await using stage = await Stage.open(() => database.create(options, clock));
       await using other = await Stage.open(() => database.reopen(options, clock));

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
-import { describeWithMariaDb, virtualPool } from "../../helpers/mysql.js";
+import { describeWithMariaDbServer, virtualPool } from "../../helpers/mysql.js";
 import { countingPages, meanOf } from "../sql/reads.js";
 
 const EVENTS_A_SECOND = 200;
@@ -20,7 +20,7 @@ const STATEMENTS = {
 
 type Pages = Record<keyof typeof STATEMENTS, number[]>;
 
-describeWithMariaDb("while another session's snapshot is open", (database) => {
+describeWithMariaDbServer("while another session's snapshot is open", (database) => {
   test("statements read as many pages after six thousand events as after three thousand, though no dead row can be removed", async () => {
     const pages: Pages = { search: [], take: [], append: [], settle: [] };
     const clock = new FakeClock();
@@ -28,7 +28,6 @@ describeWithMariaDb("while another session's snapshot is open", (database) => {
       pages[name].push(read),
     );
     const pool = virtualPool(counting as mysql.Pool, clock);
-    clock.settled = pool.settled;
     await using stage = await Stage.open(() => database.create({ pool }, clock));
     stage.delivery.capacity = 8;
     stage.deliverAll();

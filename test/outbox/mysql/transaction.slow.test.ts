@@ -3,7 +3,7 @@ import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
-import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 import type { HostTransaction } from "../../helpers/sql-database.js";
 import { trackerWithService } from "../../helpers/tracker-with-service.js";
 import { expectRejected, testTransactions } from "../sql/transactions.js";
@@ -28,7 +28,7 @@ const inShape = ({ transaction }: HostTransaction, shape: Shape): MysqlTransacti
     }),
 });
 
-describeWithMariaDb("in the host's own transaction", (database) => {
+describeWithMariaDbServer("in the host's own transaction", (database) => {
   const { create, sql, begin } = database;
 
   testTransactions(database, {

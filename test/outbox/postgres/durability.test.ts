@@ -85,7 +85,6 @@ describeWithPostgres("durability", (database) => {
     expect(await outbox.deadLetters.discard(letter?.id as string)).toBe(true);
 
     expect(said).toEqual(["on"]);
-    await outbox.close();
   });
 
   test("a changed circuit is on the disk before `replace` resolves", async () => {
@@ -120,7 +119,6 @@ describeWithPostgres("durability", (database) => {
     test.each(["on", "remote_apply", "remote_write", "local"])("is nothing if it is %s", async (setting) => {
       const outbox = await withSetting(setting);
       expect(await outbox.cautions()).toEqual([]);
-      await outbox.close();
     });
   });
 });
@@ -134,7 +132,5 @@ describeWithPostgresServer("durability with a standby", ({ create, pool, sql }) 
     await expect
       .poll(() => outbox.cautions())
       .toEqual([expect.stringContaining("synchronous_commit is local: if a standby is promoted")]);
-
-    await outbox.close();
   });
 });

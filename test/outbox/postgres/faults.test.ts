@@ -45,7 +45,6 @@ describeWithPostgresServer("faults", (database) => {
     expect(outbox.durable).toBe(true);
     expect(outbox.counts().trouble).toBeUndefined();
     expect(said).toEqual(["degraded", "recovered"]);
-    await outbox.close();
   });
 
   test("a report in a transaction waits as long as the host's database does", async () => {
@@ -64,7 +63,6 @@ describeWithPostgresServer("faults", (database) => {
 
     await added;
     expect(onReceipt).toHaveBeenCalledWith("queued");
-    await outbox.close();
   });
 
   test("goes on when every connection is cut, the one that listens included", async () => {
@@ -80,6 +78,5 @@ describeWithPostgresServer("faults", (database) => {
 
     await expect.poll(() => delivered, { timeout: 15_000 }).toEqual([event.id]);
     await expect.poll(listening, { timeout: 15_000 }).toHaveLength(1);
-    await outbox.close();
   });
 });

@@ -37,19 +37,6 @@ describeWithPostgres("leases", (database) => {
     },
   );
 
-  test("a process finds out what another one has taken over", async () => {
-    // By this clock no time passes.
-    await using stage = await Stage.open(() => create({ leaseMs: 1_000 }, clockAt()));
-    const taken = await stage.handOver(sample("payment"));
-    const kept = await stage.handOver(sample("payment"));
-    expect(taken.live.isHeld?.()).toBe(true);
-
-    await sql("update $schema.events set claimed_by = gen_random_uuid() where id = $1", [taken.id]);
-
-    await expect.poll(() => taken.live.isHeld?.()).toBe(false);
-    expect(kept.live.isHeld?.()).toBe(true);
-  });
-
   /** Has another process take over the one event, and hold it. */
   async function takeOver(other: Stage): Promise<Handed> {
     other.start();

@@ -36,7 +36,6 @@ describeWithPostgresServer("an outbox that listens", (database) => {
       const event = sample("payment");
       const other = await reopen();
       await other.add(event);
-      await other.close();
       await stage.delivers(event);
       await stage.empty();
     });

@@ -1,11 +1,9 @@
 import { postgresMigrations, postgresOutbox } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import { openDatabase } from "../../../src/outbox/postgres/database.js";
-import { forgetOld } from "../../../src/outbox/postgres/upkeep.js";
-import { sample, withData } from "../../../src/testing/contract/samples.js";
-import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
-import { testOperations } from "../sql/operations.js";
+import { expectTextsKept, testOperations } from "../sql/operations.js";
 
 describeWithPostgres("operations", (database) => {
   const { create, reopen, sql } = database;
@@ -33,8 +31,6 @@ describeWithPostgres("operations", (database) => {
       await expect(pool.query("create table public.own ()")).rejects.toThrow(/permission denied/);
       return pool;
     },
-    forget: (pool = database.pool()) =>
-      forgetOld(openDatabase(pool, { schema: database.schema, migrate: false }), 30 * 86_400_000),
     age: (days, ids) =>
       sql(
         `update $schema.known_ids set reported_at = reported_at - $1 * interval '1 day',
@@ -57,22 +53,13 @@ describeWithPostgres("operations", (database) => {
     await outbox.add(sample("click"));
 
     expect(await sql('select count(*)::int as n from "Affiliate_X".events')).toEqual([{ n: 1 }]);
-    await outbox.close();
   });
 
   test("keeps any text in a database of any encoding", async () => {
     await sql("create database old encoding 'LATIN1' template template0 locale 'C'");
     const pool = database.pool({ database: "old" });
     await using stage = await Stage.open(() => create({ pool }));
-    const texts = ["a\u0000b", "\u{1F600} łódź", "\ud800", "'; drop table events; --", "{null}", '\\ "'];
-    for (const customerName of texts) {
-      const odd = withData(sample("registration"), { customerName });
-      const { live, settle } = await stage.handOver(odd);
-      expect(live.event).toEqual(odd);
-      settle({ type: "dead", ...REJECTED, message: customerName });
-      await stage.empty();
-    }
-    expect((await stage.outbox.deadLetters.list()).map(({ message }) => message)).toEqual(texts);
+    await expectTextsKept(stage);
   });
 
   test("leaves the pool as it found it", async () => {
@@ -97,7 +84,6 @@ describeWithPostgres("operations", (database) => {
     const other = await reopen({ listen: false });
     const event = sample("payment");
     await other.add(event);
-    await other.close();
 
     await stage.delivers(event);
     await expect.poll(listeningSessions).toEqual([]);

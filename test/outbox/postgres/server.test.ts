@@ -36,7 +36,6 @@ describeWithPostgres("a server", (database) => {
     await sql("grant select, insert, update, delete on $schema.events to clerk");
 
     await expect.poll(() => delivered, { timeout: 15_000 }).toEqual([event.id]);
-    await outbox.close();
   });
 
   test("whose role may not make the tables rejects with the reason", async () => {
@@ -58,7 +57,6 @@ describeWithPostgres("a server", (database) => {
 
     expect(await outbox.add(event)).toBe("queued");
     await expect.poll(() => delivered).toEqual([event.id]);
-    await outbox.close();
   });
 
   test("that takes no writes rejects with the reason", async () => {
@@ -67,7 +65,6 @@ describeWithPostgres("a server", (database) => {
     const outbox = await reopen({ pool });
 
     await expectProblem(outbox, "ERR_AFFILIATE_POSTGRES_READ_ONLY", /read-only transaction.*primary/);
-    await outbox.close();
   });
 
   test("rejects with advice if transactions are not `read committed` by default", async () => {
@@ -95,6 +92,5 @@ describeWithPostgres("a server", (database) => {
     );
 
     await expect.poll(() => delivered, { timeout: 15_000 }).toEqual([event.id]);
-    await outbox.close();
   });
 });

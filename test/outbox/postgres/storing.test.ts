@@ -33,7 +33,6 @@ describeWithPostgres("storing", (database) => {
 
       expect(await Promise.all(added)).toEqual([outcome, outcome, outcome]);
       await expect.poll(() => delivered, { timeout: 15_000 }).toEqual(idsOf([click, ...later]));
-      await outbox.close();
     },
   );
 

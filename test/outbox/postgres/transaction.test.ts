@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { idsOf, paying, sample, stranger } from "../../../src/testing/contract/samples.js";
+import { idsOf, sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { trackerWithService } from "../../helpers/tracker-with-service.js";
@@ -36,22 +36,6 @@ describeWithPostgres("in the host's own transaction", (database) => {
 
     await stage.delivers(first);
     expect(idsOf(await stage.take(2)).sort()).toEqual(idsOf([second, third]).sort());
-  });
-
-  test("what comes outside of a transaction waits for the one that is open about its visitor, in order", async () => {
-    await using stage = await Stage.open(() => create());
-    const [first, ...others] = paying();
-    const host = await begin();
-    stage.start();
-
-    await stage.outbox.add(first, host);
-    const later = others.map((event) => stage.outbox.add(event));
-    await stage.add(sample("click"));
-    await stage.delivery.deliverNext();
-    await host.end("commit");
-
-    expect(await Promise.all(later)).toEqual(["queued", "queued"]);
-    await stage.delivers(first, ...others);
   });
 
   describe("a report that fails leaves the order's transaction unharmed", () => {
@@ -111,7 +95,6 @@ describeWithPostgres("in the host's own transaction", (database) => {
         await host.end("rollback");
       }
       expect(await sql("select count(*)::int as n from $schema.events")).toEqual([{ n: 1 }]);
-      await outbox.close();
     },
   );
 
@@ -134,6 +117,5 @@ describeWithPostgres("in the host's own transaction", (database) => {
     expect(await outbox.add(sample("payment", event.data), { transaction })).toBe("queued");
 
     await end("commit");
-    await outbox.close();
   });
 });

@@ -1,9 +1,10 @@
+import type { PostgresPool } from "express-affiliate/postgres";
 import { describe, expect, test, vi } from "vitest";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample, withData } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
-import { describeWithPostgres, passWith, virtualPool, withSlowClaims } from "../../helpers/postgres.js";
+import { describeWithPostgres, withSlowClaims } from "../../helpers/postgres.js";
 
 const REST_MS = 600_000;
 const POLL_MS = 10_000;
@@ -12,32 +13,24 @@ describeWithPostgres("in virtual time", (database) => {
   /** A clock, and a server that goes by it. */
   function virtual() {
     const clock = new FakeClock();
-    const pool = virtualPool(database.pool(), clock);
-    const options = { pool, listen: false, pollMs: POLL_MS };
-    return {
-      clock,
-      pool,
-      options,
-      pass: (ms: number, stepMs = POLL_MS) => passWith(pool, clock, ms, stepMs),
-    };
+    return { clock, options: { pool: database.virtualPool(clock), pollMs: POLL_MS } };
   }
 
   test("an event rests for ten minutes, and is then sent", async () => {
-    const { clock, pool, options, pass } = virtual();
+    const { clock, options } = virtual();
     await using stage = await Stage.open(() => database.create(options, clock));
     const event = { ...sample("payment"), createdAt: clock.now() };
     (await stage.handOver(event)).settle(retryIn(REST_MS));
-    await pool.settled();
 
-    await pass(REST_MS - 1_000);
+    await clock.pass(REST_MS - 1_000);
     expect(stage.delivery.ids).toEqual([event.id]);
-    await pass(1_000 + POLL_MS);
+    await clock.pass(1_000 + POLL_MS);
 
     expect(stage.delivery.ids).toEqual([event.id, event.id]);
   });
 
   test("what a process claimed and never settled is another's once its lease is over, and not before", async () => {
-    const { clock, options, pass } = virtual();
+    const { clock, options } = virtual();
     const leasing = { ...options, leaseMs: REST_MS };
     const stopped = { ...clock, after: () => () => {} };
     await using dead = await Stage.open(() => database.create(leasing, stopped));
@@ -45,30 +38,30 @@ describeWithPostgres("in virtual time", (database) => {
     await using stage = await Stage.open(() => database.reopen(leasing, clock));
     stage.start();
 
-    await pass(0.9 * REST_MS - 1);
+    await clock.pass(0.9 * REST_MS - 1);
     expect(live.isHeld?.()).toBe(true);
-    await pass(0.1 * REST_MS - 1);
+    await clock.pass(0.1 * REST_MS - 1);
     expect(live.isHeld?.()).toBe(false);
     expect(stage.delivery.ids).toEqual([]);
-    await pass(POLL_MS + 2);
+    await clock.pass(POLL_MS + 2);
 
     expect(stage.delivery.ids).toEqual([live.event.id]);
     expect((await stage.delivery.next()).live.interrupted).toBe(true);
   });
 
   test("asks for no scheduled payment that is due until one waits, and then sends it once it is", async () => {
-    const { clock, pool, options, pass } = virtual();
-    const query = vi.spyOn(pool, "query");
+    const { clock, options } = virtual();
+    const query = vi.spyOn<PostgresPool, "query">(options.pool, "query");
     const asked = () => query.mock.calls.filter(([{ text }]) => text.includes(".release_due(")).length;
     await using stage = await Stage.open(() => database.create(options, clock));
     const first = { ...sample("payment"), createdAt: clock.now() };
     (await stage.handOver(first)).settle(retryIn(REST_MS));
-    await pass(60_000, 1_000);
+    await clock.pass(60_000);
     expect(asked()).toBe(0);
 
     const scheduled = withData(sample("payment"), { notBefore: clock.now() + 60_000 });
     await stage.add({ ...scheduled, createdAt: clock.now() });
-    await pass(62_000, 1_000);
+    await clock.pass(62_000);
     expect(stage.delivery.ids.at(-1)).toBe(scheduled.id);
     expect(asked()).toBeGreaterThan(0);
   });
@@ -79,7 +72,7 @@ describeWithPostgres("in virtual time", (database) => {
      */
     async function reportLate(listen: boolean) {
       const clock = new FakeClock();
-      const pool = withSlowClaims(virtualPool(database.pool(), clock));
+      const pool = withSlowClaims(database.virtualPool(clock));
       const stage = await Stage.open(() => database.create({ pool, listen, pollMs: POLL_MS }, clock));
       stage.deliverAll();
       const deliverOne = async () => {
@@ -91,18 +84,18 @@ describeWithPostgres("in virtual time", (database) => {
       const host = await database.begin();
       await stage.outbox.add(late, host);
       for (let second = 0; second < 3; second++) {
-        await passWith(pool, clock, 1_000);
+        await clock.pass(1_000);
         await deliverOne();
       }
       await host.end("commit");
-      return { clock, pool, stage, late };
+      return { clock, stage, late };
     }
 
     test("an event that was committed late is delivered within a minute", async () => {
-      const { clock, pool, stage, late } = await reportLate(false);
+      const { clock, stage, late } = await reportLate(false);
       await using _ = stage;
 
-      await passWith(pool, clock, 60_000 + POLL_MS, POLL_MS);
+      await clock.pass(60_000 + POLL_MS);
 
       expect(stage.delivery.ids).toContain(late.id);
     });

@@ -74,7 +74,6 @@ export function testFaults(
 
     await host.end("rollback").catch(() => {});
     await server().resume();
-    await outbox.close();
   });
 
   test("an event taken over, and given back untried, is as much in doubt as before", async () => {
@@ -132,11 +131,14 @@ export function testFaults(
     const tried = await stage.handOver(sample("payment"));
     const delivered = await stage.handOver(sample("payment"));
     await claimAll(Date.now(), Date.now() + HOUR_MS);
+    const kept = await stage.handOver(sample("payment"));
     await expect.poll(() => delivered.live.isHeld?.()).toBe(false);
+    expect(kept.live.isHeld?.()).toBe(true);
 
     released.settle({ type: "release" });
     tried.settle(retryIn(0));
     delivered.settle({ type: "delivered" });
+    kept.settle({ type: "delivered" });
     await stage.holds(2);
 
     const left = await sql("select history from $queued where claimed_by is not null");

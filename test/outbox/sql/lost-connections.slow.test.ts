@@ -2,13 +2,13 @@ import type { OutboxEvent } from "express-affiliate";
 import type { MysqlPool } from "express-affiliate/mysql";
 import type { Outbox, Verdict } from "express-affiliate/outbox";
 import type { PostgresPool } from "express-affiliate/postgres";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { REJECTED } from "../../../src/testing/contract/stage.js";
 import { delivering } from "../../helpers/deliver.js";
 import { around, describeWithMariaDb } from "../../helpers/mysql.js";
-import { describeWithPostgresServer } from "../../helpers/postgres.js";
+import { describeWithPostgres } from "../../helpers/postgres.js";
 
 /**
  * When a connection is ended: before the server gets a statement, or once it has run it, and its
@@ -24,8 +24,6 @@ interface Cut {
 }
 
 const WHENS: readonly When[] = ["before", "after"];
-const open: Outbox[] = [];
-afterEach(() => Promise.all(open.splice(0).map((outbox) => outbox.close())));
 
 /**
  * Runs a statement on a connection that is ended before it or after it. Rejects with what the
@@ -51,7 +49,7 @@ describeWithMariaDb("a connection to MariaDB that is lost", (database) => {
   );
 });
 
-describeWithPostgresServer("a connection to PostgreSQL that is lost", (database) => {
+describeWithPostgres("a connection to PostgreSQL that is lost", (database) => {
   function cutting(cut: Cut): PostgresPool {
     const pool = database.pool({ max: 4 });
     const query: PostgresPool["query"] = async (config) => {
@@ -78,7 +76,6 @@ function isNoOutage(create: (cut: Cut) => Promise<Outbox>, texts: readonly strin
   async function start(verdictOn: (event: OutboxEvent) => Verdict = () => ({ type: "delivered" })) {
     const cut: Cut = { text: "", when: "before", isDue: false };
     const outbox = await create(cut);
-    open.push(outbox);
     const handed: string[] = [];
     const told: [string, Verdict["type"]][] = [];
     const said: string[] = [];

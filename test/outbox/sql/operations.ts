@@ -1,8 +1,36 @@
 import { expect, test } from "vitest";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
-import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
+import { DESTINATION, sample, stranger, withData } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import type { SqlDatabase } from "../../helpers/sql-database.js";
+
+const TEXTS = [
+  "a\u0000b",
+  "\u{1F600} łódź",
+  "\ud800",
+  "'; drop table events; --",
+  "{null}",
+  '\\ "',
+  "'' \\' %_?",
+];
+
+/** Texts in events and in dead letters stay as they are, whatever the session's settings. */
+export async function expectTextsKept(stage: Stage): Promise<void> {
+  const visitor = stranger();
+  for (const customerName of TEXTS) {
+    const odd = withData(sample("registration", visitor), { customerName });
+    const before = Date.now();
+    const { live, settle } = await stage.handOver(odd, sample("payment", visitor));
+    expect(live.event).toEqual(odd);
+    settle({ type: "dead", ...REJECTED, message: customerName });
+    (await stage.delivery.next()).settle(retryIn(1));
+    await stage.delivery.deliverNext();
+    await stage.empty();
+    const letter = (await stage.outbox.deadLetters.list()).at(-1);
+    expect(Math.abs((letter?.diedAt as number) - before)).toBeLessThan(60_000);
+  }
+  expect((await stage.outbox.deadLetters.list()).map(({ message }) => message)).toEqual(TEXTS);
+}
 
 /** What operators do with the tables, in either database. */
 export function testOperations<Pool>(
@@ -15,22 +43,19 @@ export function testOperations<Pool>(
     makeByHand: () => Promise<unknown>;
     /** Resolves to the pool of a user with no more rights than the docs name. */
     limited: () => Promise<Pool>;
-    /** What a process does each minute to forget old ids. `pool` default: of all rights. */
-    forget: (pool?: Pool) => Promise<void>;
     /** Makes known ids so many days older. */
     age: (days: number, ids: readonly string[]) => Promise<unknown>;
   },
 ): void {
-  const { create, reopen, sql } = database;
-  const { name, newerCode, makeByHand, limited, forget, age } = about;
+  const { create, reopen, sql, forget } = database;
+  const { name, newerCode, makeByHand, limited, age } = about;
 
   test("several processes that start at the same moment make the tables once", async () => {
     name("at_once_");
 
-    const outboxes = await Promise.all(Array.from({ length: 4 }, () => reopen()));
+    await Promise.all(Array.from({ length: 4 }, () => reopen()));
 
     expect(await sql("select version from $t.migrations")).toEqual([{ version: 1 }]);
-    await Promise.all(outboxes.map((outbox) => outbox.close()));
   });
 
   test("makes no tables with `migrate: false`, and stores what waited once they are made", async () => {
@@ -46,7 +71,6 @@ export function testOperations<Pool>(
 
     await expect.poll(() => outbox.durable, { timeout: 10_000 }).toBe(true);
     expect(await sql("select kind from $t.events")).toEqual([{ kind: "payment" }]);
-    await outbox.close();
   });
 
   test("leaves tables alone that a later version made", async () => {
@@ -99,7 +123,6 @@ export function testOperations<Pool>(
     const onlooker = await reopen();
     const byDestination = { [DESTINATION]: 1, 43: 1 };
     expect(await onlooker.look()).toMatchObject({ queued: 2, byDestination });
-    await onlooker.close();
   });
 
   test("forgets what was delivered long ago, clicks after a day, and nothing else", async () => {

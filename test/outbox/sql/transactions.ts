@@ -107,7 +107,6 @@ export function testTransactions(
       await expectUnharmed(two);
       await two.end("commit");
       await one.end("commit");
-      await outbox.close();
     });
 
     test("a bound reached", async () => {
@@ -118,7 +117,6 @@ export function testTransactions(
       expect(await outbox.add(sample("click"), host)).toBe("full");
       await expectUnharmed(host);
       await host.end("commit");
-      await outbox.close();
     });
   });
 
@@ -127,6 +125,5 @@ export function testTransactions(
     await expect(outbox.add(sample("click"), { transaction: {} })).rejects.toMatchObject({
       code: "ERR_AFFILIATE_TRANSACTION",
     });
-    await outbox.close();
   });
 }

@@ -15,12 +15,11 @@ test.each([
   { what: "the directory", remove: (directory: string) => rmSync(directory, { recursive: true }) },
   { what: "the file, and not its log,", remove: (directory: string) => rmSync(join(directory, "outbox.db")) },
 ])("loses nothing where $what is deleted under it, and says so", async ({ remove }) => {
-  const directory = scratchDirectory();
   const visitor = stranger();
   const [delivered, dead] = [sample("payment"), sample("registration")];
   const [click, payment] = [sample("click", visitor), sample("payment", visitor)];
   let hold = false;
-  const { outbox, said, handed, settled, start } = watched({ directory }, ({ event: { id } }) => {
+  const { directory, outbox, said, handed, settled, start } = watched({}, ({ event: { id } }) => {
     if (hold) return { type: "retry", inMs: 60_000, history: UNTRIED };
     return id === dead.id ? REJECTED : DELIVERED;
   });
@@ -72,10 +71,9 @@ test("saves a deleted file's events once, whichever of its processes is the firs
 });
 
 test("settles what it had claimed before the file was deleted, at its place in the new one", async () => {
-  const directory = scratchDirectory();
   let answer = (_verdict: Verdict) => {};
   const deliver = () => new Promise<Verdict>((resolve) => (answer = resolve));
-  const { outbox, handed, start } = watched({ directory }, deliver);
+  const { directory, outbox, handed, start } = watched({}, deliver);
   const [first, underWay] = [sample("payment"), sample("payment")];
   start();
   await outbox.add(first);
@@ -101,8 +99,8 @@ test("settles what it had claimed before the file was deleted, at its place in t
 });
 
 test("saves what it has if another file was put in its place", async () => {
-  const [directory, backup] = [scratchDirectory(), scratchDirectory()];
-  const { outbox, said, handed, start } = watched({ directory });
+  const backup = scratchDirectory();
+  const { directory, outbox, said, handed, start } = watched();
   const [both, own, restored] = [sample("payment"), sample("payment"), sample("payment")];
   const disk = openDisk(backup);
   disk.append(both, restored);
@@ -121,8 +119,7 @@ test("saves what it has if another file was put in its place", async () => {
 });
 
 test("saves a file that was deleted a moment before the outbox is closed", async () => {
-  const directory = scratchDirectory();
-  const { outbox } = watched({ directory });
+  const { directory, outbox } = watched();
   const event = sample("payment");
   await outbox.add(event);
   rmSync(directory, { recursive: true });

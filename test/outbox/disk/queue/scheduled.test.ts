@@ -1,31 +1,14 @@
 import { expect, test } from "vitest";
 import { notBeforeOf, type OutboxEvent } from "../../../../src/conversion/events.js";
 import type { Request, Result } from "../../../../src/outbox/disk/queue/requests.js";
-import { DESTINATION, sample, scheduledSample, stranger } from "../../../../src/testing/contract/samples.js";
-import { DELIVERED, type Disk, diskOf } from "../../../helpers/disk-store.js";
+import { DESTINATION, scheduledSample } from "../../../../src/testing/contract/samples.js";
+import { type Disk, diskOf } from "../../../helpers/disk-store.js";
 
 const HOUR_MS = 3_600_000;
 
 const ask = ({ store }: Disk, request: Request): Result => store.run([request]).results[0] as Result;
 const cancel = (disk: Disk, { id }: OutboxEvent) =>
   ask(disk, { type: "cancel", destination: DESTINATION, id });
-
-test("any transaction moves what is due to the end of its visitor's queue", () => {
-  let now = Date.now();
-  const disk = diskOf({ time: () => now });
-  const visitor = stranger();
-  const [payment, click] = [scheduledSample(HOUR_MS, visitor), sample("click", visitor)];
-  disk.append(payment, click);
-  expect(disk.counts()).toMatchObject({ queued: 2, scheduled: { count: 1, next: notBeforeOf(payment) } });
-  now += 2 * HOUR_MS;
-  disk.store.lookForKilled();
-  expect(disk.counts()).toMatchObject({ queued: 2, scheduled: { count: 0, next: null } });
-  const [first, ...others] = disk.claim(8);
-  expect([first?.event.id, others]).toEqual([click.id, []]);
-  if (first) disk.settle(first, DELIVERED);
-  const [second] = disk.claim(8);
-  expect(second?.event).toEqual({ ...payment, createdAt: notBeforeOf(payment) });
-});
 
 test("moves some at a time, and asks for the next transaction soon", () => {
   let now = Date.now();

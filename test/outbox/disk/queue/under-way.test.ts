@@ -88,21 +88,6 @@ test("counts a visitor's clicks without those that were delivered, and gives up 
   expect(dropped).toMatchObject([{ event: { id: clicks[1]?.id }, reason: "visitor-full" }]);
 });
 
-test("has an event wait for one of each of its ids, whichever ends first", () => {
-  const disk = diskOf();
-  const [one, other] = [stranger(), stranger()];
-  const [byClick, bySession] = [sample("payment", one), sample("payment", other)];
-  const both = sample("payment", { ...one, ...(other.sessionId && { sessionId: other.sessionId }) });
-  disk.append(byClick, bySession, both);
-  const claims = disk.claim(8) as [DiskClaim, DiskClaim];
-  expect(idsOf(claims)).toEqual([byClick.id, bySession.id]);
-
-  disk.settle(claims[1], DELIVERED);
-  expect(disk.claim(8)).toEqual([]);
-  disk.settle(claims[0], DELIVERED);
-  expect(idsOf(disk.claim(8))).toEqual([both.id]);
-});
-
 test("has what comes wait for another process's attempt, and for its rest after that", () => {
   const [one, other] = disksOf(["one", "other"]);
   const visitor = stranger();

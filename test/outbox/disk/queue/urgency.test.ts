@@ -1,5 +1,5 @@
 import type { OutboxEvent } from "express-affiliate";
-import type { Endpoint, Lane, Urgency } from "express-affiliate/outbox";
+import type { Endpoint, Lane } from "express-affiliate/outbox";
 import { expect, test } from "vitest";
 import type { DiskClaim } from "../../../../src/outbox/disk/queue/requests.js";
 import { ENDPOINTS } from "../../../../src/service/endpoints.js";
@@ -122,17 +122,4 @@ test("finds anew what is more urgent among the events that were saved from a los
 
   expect(claim(disk, 1)).toMatchObject([{ event: click, urgency: "payment" }]);
   expect(urgencyOf(disk, claimed)).toBe(3);
-});
-
-test("is as urgent as before if what made it so is gone", () => {
-  const disk = diskOf();
-  const [click, registration] = paying();
-  disk.append(click, registration, ...clicks(2));
-  const [claimed] = claim(disk, 1) as [DiskClaim];
-  expect(claimed).toMatchObject({ event: click, urgency: "registration" });
-  // As shedding does.
-  disk.db.prepare("delete from events where id = ?").run(registration.id);
-
-  disk.settle(claimed, RELEASED);
-  expect(claim(disk, 1)).toMatchObject([{ event: click, urgency: "registration" satisfies Urgency }]);
 });

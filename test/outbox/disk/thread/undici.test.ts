@@ -1,7 +1,7 @@
 import { cp, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
-import { expect, inject, test } from "vitest";
+import { beforeAll, expect, inject, test } from "vitest";
 import { dependencies } from "../../../../package.json";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 import { startService } from "../../../helpers/service.js";
@@ -78,10 +78,25 @@ async function bundled(project: string, format: "cjs" | "esm"): Promise<string> 
   return folder;
 }
 
+let project: string;
+let bundle: string;
+beforeAll(async () => {
+  project = await projectWith("7.99.0");
+  bundle = await bundled(project, "cjs");
+});
+
+/** A folder with the bundle, and undici in this version. */
+async function bundleBeside(undici: string): Promise<string> {
+  const folder = scratchDirectory();
+  await cp(bundle, folder, { recursive: true });
+  await installUndici(folder, undici);
+  return folder;
+}
+
 /** By which undici, in which thread, the host's payment is sent. */
 async function sentBy(folder: string, host: string, options: string[] = []): Promise<string> {
   const service = await startService();
-  const args = [...options, join(folder, host), service.url, join(folder, "outbox")];
+  const args = [...options, join(folder, host), service.url, scratchDirectory()];
   // A bundle finds what it needs beside itself, and not in the folder that it is started in.
   const { code, stderr, stdout } = await outputOf(runNode("/", args));
   expect(stderr).toBe("");
@@ -94,13 +109,13 @@ async function sentBy(folder: string, host: string, options: string[] = []): Pro
 }
 
 test("sends from its thread with the undici that is installed, whichever release that is", async () => {
-  expect(await sentBy(await projectWith("7.99.0"), "host.mjs")).toBe("7.99.0 in the thread");
+  expect(await sentBy(project, "host.mjs")).toBe("7.99.0 in the thread");
 });
 
 test.each(["cjs", "esm"] as const)(
   "works, and sends from the host's thread, if a bundler has put undici into the host's one file: %s",
   async (format) => {
-    const folder = await bundled(await projectWith("7.99.0"), format);
+    const folder = format === "cjs" ? bundle : await bundled(project, format);
     expect(await sentBy(folder, format === "cjs" ? "host.cjs" : "host.mjs")).toBe("7.99.0 in the host");
   },
 );
@@ -140,16 +155,12 @@ test("sends from its thread if Yarn's Plug'n'Play has undici in an archive", asy
 });
 
 test("sends from its thread if undici is installed beside a bundle", async () => {
-  const folder = await bundled(await projectWith("7.99.0"), "cjs");
-  await installUndici(folder, "7.98.0");
-  expect(await sentBy(folder, "host.cjs")).toBe("7.98.0 in the thread");
+  expect(await sentBy(await bundleBeside("7.98.0"), "host.cjs")).toBe("7.98.0 in the thread");
 });
 
 test.each(["6.99.0", "7.1.0", "8.0.0"])(
   "does not load an undici beside a bundle that is out of the package's range: %s",
   async (version) => {
-    const folder = await bundled(await projectWith("7.99.0"), "cjs");
-    await installUndici(folder, version);
-    expect(await sentBy(folder, "host.cjs")).toBe("7.99.0 in the host");
+    expect(await sentBy(await bundleBeside(version), "host.cjs")).toBe("7.99.0 in the host");
   },
 );
