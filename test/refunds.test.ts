@@ -114,22 +114,20 @@ describe("a payment with `notBefore`", () => {
   });
 });
 
-describe("a recording outbox", () => {
-  it("has scheduled payments among its events, until they are cancelled or erased", async () => {
-    const outbox = recordingOutbox();
-    const tracker = trackerWith({ outbox });
-    const notBefore = inDays(14);
-    await tracker.trackPayment({ ...order, notBefore }, ada);
-    await tracker.trackPayment({ ...order, paymentId: 2 }, ada);
-    await tracker.trackRegistration({ email: "bo@shop.example" }, ada);
-    expect(outbox.events[0]?.data).toMatchObject({ notBefore: notBefore.getTime() });
+it("a recording outbox has scheduled payments among its events, until they are cancelled or erased", async () => {
+  const outbox = recordingOutbox();
+  const tracker = trackerWith({ outbox });
+  const notBefore = inDays(14);
+  await tracker.trackPayment({ ...order, notBefore }, ada);
+  await tracker.trackPayment({ ...order, paymentId: 2 }, ada);
+  await tracker.trackRegistration({ email: "bo@shop.example" }, ada);
+  expect(outbox.events[0]?.data).toMatchObject({ notBefore: notBefore.getTime() });
 
-    expect(await tracker.cancelPayment("order-1")).toBe("cancelled");
-    expect(await tracker.cancelPayment(2)).toBe("sent");
-    expect(await tracker.erase({ email: "ADA@shop.example" })).toBe(1);
+  expect(await tracker.cancelPayment("order-1")).toBe("cancelled");
+  expect(await tracker.cancelPayment(2)).toBe("sent");
+  expect(await tracker.erase({ email: "ADA@shop.example" })).toBe(1);
 
-    expect(outbox.events.map(({ kind }) => kind)).toEqual(["registration"]);
-  });
+  expect(outbox.events.map(({ kind }) => kind)).toEqual(["registration"]);
 });
 
 /** An outbox of another author's, which stores nothing. */
@@ -162,32 +160,30 @@ describe("an outbox of another author's", () => {
   });
 });
 
-describe("while the storage fails", () => {
-  it("a payment in memory is not cancelled: the call rejects, and works once the storage does", async () => {
-    let isAway = true;
-    const stored: string[] = [];
-    const reach = async () => {
-      if (isAway) throw new Error("the server is away");
-    };
-    const outbox = createOutbox({
-      ...parts,
-      async append({ id }) {
-        await reach();
-        stored.push(id);
-        return "queued";
-      },
-      claim: async () => reach().then(() => []),
-      settle: reach,
-      async cancel(_, id) {
-        await reach();
-        return stored.includes(id) ? "cancelled" : "unknown";
-      },
-    });
-    const tracker = trackerWith({ outbox });
-    await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
-    await expect(tracker.cancelPayment(order.paymentId)).rejects.toThrow("the server is away");
-    isAway = false;
-    await vi.waitFor(() => expect(stored).toHaveLength(1), { timeout: 20_000 });
-    expect(await tracker.cancelPayment(order.paymentId)).toBe("cancelled");
+it("while the storage fails, a payment in memory is not cancelled: the call rejects, and works once the storage does", async () => {
+  let isAway = true;
+  const stored: string[] = [];
+  const reach = async () => {
+    if (isAway) throw new Error("the server is away");
+  };
+  const outbox = createOutbox({
+    ...parts,
+    async append({ id }) {
+      await reach();
+      stored.push(id);
+      return "queued";
+    },
+    claim: async () => reach().then(() => []),
+    settle: reach,
+    async cancel(_, id) {
+      await reach();
+      return stored.includes(id) ? "cancelled" : "unknown";
+    },
   });
+  const tracker = trackerWith({ outbox });
+  await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
+  await expect(tracker.cancelPayment(order.paymentId)).rejects.toThrow("the server is away");
+  isAway = false;
+  await vi.waitFor(() => expect(stored).toHaveLength(1), { timeout: 20_000 });
+  expect(await tracker.cancelPayment(order.paymentId)).toBe("cancelled");
 });
