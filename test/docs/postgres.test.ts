@@ -1,8 +1,7 @@
 import { affiliate } from "express-affiliate";
-import { postgresMigrations, postgresOutbox } from "express-affiliate/postgres";
+import { postgresOutbox } from "express-affiliate/postgres";
 import request from "supertest";
 import { expect, it, onTestFinished } from "vitest";
-import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, startShop } from "../helpers/docs/shop.js";
 import { pay } from "../helpers/pay.js";
@@ -33,14 +32,5 @@ describeWithPostgres("docs/postgres.md", (database) => {
     await pool.query("drop table affiliate.dead_letters cascade");
     const { body } = await request(app).get("/ready").expect(503);
     expect(body.outbox).toMatch(/not as they were made.*dead_letters/);
-  });
-
-  it("prints SQL that PostgreSQL understands", async () => {
-    expect(textOf("docs/postgres.md")).toContain('`postgresMigrations("affiliate")`');
-    await database.pool().query("create database by_hand");
-    const pool = database.pool({ database: "by_hand" });
-    await pool.query(postgresMigrations("affiliate").join("\n"));
-    const { rows } = await pool.query("select tablename from pg_tables where schemaname = 'affiliate'");
-    expect(rows).toContainEqual({ tablename: "events" });
   });
 });
