@@ -2,17 +2,15 @@ import type express from "express";
 import { affiliate } from "express-affiliate";
 import { describe, expect, it } from "vitest";
 import { textOf } from "../helpers/docs/pages.js";
+import { rowsOf } from "../helpers/docs/results.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { referred, startShop } from "../helpers/docs/shop.js";
 
 const page = pageToRun("docs/options.md");
 
 function namesUnder(heading: string, pattern: RegExp): string[] {
-  const [, section = ""] = textOf("docs/options.md").split(`## ${heading}\n`);
-  const [table = ""] = section.split("\n## ");
-  return [...table.matchAll(/^\| (`.+?) \| /gm)].flatMap(([, cell = ""]) =>
-    [...cell.matchAll(pattern)].map(([, name = ""]) => name),
-  );
+  const cells = rowsOf(textOf("docs/options.md"), heading).flatMap((row) => Object.values(row)[0] ?? []);
+  return cells.flatMap((cell) => [...cell.matchAll(pattern)].map(([, name = ""]) => name));
 }
 
 describe("docs/options.md", () => {
