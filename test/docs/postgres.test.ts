@@ -11,21 +11,18 @@ const page = pageToRun("docs/postgres.md");
 
 describeWithPostgres("docs/postgres.md", (database) => {
   it("makes a tracker with the outbox", async () => {
-    const { sandbox } = await startShop();
-    const { url: baseUrl, clientId, apiKey } = sandbox;
+    const { sandbox, service } = await startShop();
     const process = { env: { DATABASE_URL: database.cluster.connectionString } };
-    const made = await page.run("The Postgres outbox", { baseUrl, clientId, apiKey, process });
+    const made = await page.run("The Postgres outbox", { ...service, process });
     onTestFinished(() => made.pool.end());
     await pay(closing(made.tracker));
     await sandbox.ledger.waitFor({ kind: "payment", customerEmail: "ada@shop.example" });
   });
 
   it("answers a readiness check", async () => {
-    const { sandbox, app } = await startShop();
-    const { url: baseUrl, clientId, apiKey } = sandbox;
+    const { service, app } = await startShop();
     const pool = database.pool();
-    const names = { baseUrl, clientId, apiKey, pool, app, affiliate, postgresOutbox };
-    const made = await page.run("Is it ready?", names);
+    const made = await page.run("Is it ready?", { ...service, pool, app, affiliate, postgresOutbox });
     closing(made.tracker);
 
     await request(app).get("/ready").expect(200, { outbox: "ready" });

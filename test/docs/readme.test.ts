@@ -1,6 +1,7 @@
 import express from "express";
 import { type DiskOutboxOptions, diskOutbox } from "express-affiliate/disk";
 import { describe, expect, it } from "vitest";
+import { order } from "../helpers/conversions.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, referred, startShop } from "../helpers/docs/shop.js";
 import { scratchDirectory } from "../helpers/scratch.js";
@@ -9,13 +10,9 @@ const page = pageToRun("README.md");
 
 describe("README.md", () => {
   it("begins with code that reports a payment once, however often the page is reloaded", async () => {
-    const { sandbox } = await startShop();
+    const { sandbox, service } = await startShop();
     const app = express();
-    const names = {
-      app,
-      ...{ baseUrl: sandbox.url, clientId: sandbox.clientId, apiKey: sandbox.apiKey },
-      checkout: async () => ({ paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 }),
-    };
+    const names = { app, ...service, checkout: async () => order };
     const directory = scratchDirectory();
     const inDirectory = (options: DiskOutboxOptions) => diskOutbox({ ...options, directory });
     const modules = { "express-affiliate/disk": { diskOutbox: inDirectory } };
