@@ -1,9 +1,10 @@
 import express from "express";
 import { type AffiliateOptions, memoryOutbox, type Payment } from "express-affiliate";
-import { createOutbox, type OutboxParts } from "express-affiliate/outbox";
+import { createOutbox } from "express-affiliate/outbox";
 import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { describe, expect, it, vi } from "vitest";
+import { storesNothing } from "./helpers/outbox-parts.js";
 import { linesLogger, startTracker } from "./helpers/tracker.js";
 import { trackerWithService } from "./helpers/tracker-with-service.js";
 
@@ -130,21 +131,11 @@ it("a recording outbox has scheduled payments among its events, until they are c
   expect(outbox.events.map(({ kind }) => kind)).toEqual(["registration"]);
 });
 
-/** An outbox of another author's, which stores nothing. */
-const parts: OutboxParts = {
-  name: "other",
-  append: async () => "queued",
-  claim: async () => [],
-  settle: async () => {},
-  counts: () => ({ queued: 0, oldest: null, dead: { rejected: 0, unconfirmed: 0, expired: 0 } }),
-  deadLetters: { list: async () => [], retry: async () => false, discard: async () => false },
-};
-
 describe("an outbox of another author's", () => {
   it("schedules and finds persons with its own `cancel` and `personal`", async () => {
     const cancel = vi.fn(async () => "cancelled" as const);
     const personal = { async *pages() {}, remove: async () => 0 };
-    const tracker = trackerWith({ outbox: createOutbox({ ...parts, cancel, personal }) });
+    const tracker = trackerWith({ outbox: createOutbox({ ...storesNothing, cancel, personal }) });
     const receipt = await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
     expect(receipt).toMatchObject({ outcome: "queued" });
     expect(await tracker.cancelPayment(order.paymentId)).toBe("cancelled");
@@ -154,7 +145,7 @@ describe("an outbox of another author's", () => {
   });
 
   it("says so without them", async () => {
-    const tracker = trackerWith({ outbox: createOutbox(parts) });
+    const tracker = trackerWith({ outbox: createOutbox(storesNothing) });
     for (const refused of [tracker.personalData({ email: "a@b" }), tracker.erase({ email: "a@b" })])
       await expect(refused).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_UNABLE" });
   });
@@ -167,7 +158,7 @@ it("while the storage fails, a payment in memory is not cancelled: the call reje
     if (isAway) throw new Error("the server is away");
   };
   const outbox = createOutbox({
-    ...parts,
+    ...storesNothing,
     async append({ id }) {
       await reach();
       stored.push(id);
