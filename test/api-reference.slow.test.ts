@@ -114,33 +114,6 @@ describe("the API reference", () => {
     expect(unclear.map(({ name, text }) => `${name}: ${text}`)).toEqual([]);
   });
 
-  it("has an example if one line is not enough", () => {
-    const withExample = entries().filter(({ comment }) => comment?.getTag("@example"));
-    expect(withExample.map(({ name }) => name.replace(/^express-affiliate(\/\w+)?\./, "")).sort()).toEqual([
-      "Affiliate.attributionOf",
-      "Affiliate.cancelPayment",
-      "Affiliate.close",
-      "Affiliate.deadLetters",
-      "Affiliate.keepClickId",
-      "Affiliate.on",
-      "Affiliate.onClick",
-      "Affiliate.onPayment",
-      "Affiliate.onRegistration",
-      "Affiliate.personalData",
-      "Affiliate.trackPayment",
-      "AffiliateOptions.consent",
-      "AffiliateOptions.isBot",
-      "RequestAffiliate.snapshot",
-      "affiliate",
-      "createSandbox",
-      "diskOutbox",
-      "mysqlOutbox",
-      "postgresOutbox",
-      "recordingOutbox",
-      "testOutbox",
-    ]);
-  });
-
   it("has no example that TypeScript refuses", () => {
     const comments = Object.values(reference.reflections).flatMap(({ comment }) => comment ?? []);
     const examples = comments.flatMap((comment) => comment.getTags("@example"));

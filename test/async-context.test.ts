@@ -16,6 +16,7 @@ import request from "supertest";
 import { expect, it, onTestFinished } from "vitest";
 import { order } from "./helpers/conversions.js";
 import { describeWithMariaDb } from "./helpers/mysql.js";
+import { storesNothing } from "./helpers/outbox-parts.js";
 import { pay } from "./helpers/pay.js";
 import { describeWithPostgres } from "./helpers/postgres.js";
 import { returning } from "./helpers/returning.js";
@@ -145,16 +146,11 @@ it("reports an event that was shed for another visitor's in neither's context", 
 
 it("reports a storage that fails, and works again, in no visitor's context", async () => {
   let isAway = true;
-  const kept = memoryOutbox();
-  const outbox = createOutbox({
-    name: "distant",
-    append: (event) =>
-      isAway ? Promise.reject(new Error("it is away")) : (kept.add(event) as Promise<"queued">),
-    claim: async () => [],
-    settle: async () => {},
-    counts: () => ({ ...kept.counts() }),
-    deadLetters: { list: async () => [], retry: async () => false, discard: async () => false },
-  });
+  const append = async () => {
+    if (isAway) throw new Error("it is away");
+    return "queued" as const;
+  };
+  const outbox = createOutbox({ ...storesNothing, append });
   const { tracker, contextsOf, heard } = await startHeard(outbox);
   expect(await payOf(tracker, "ann")).toMatchObject({ reason: "storage-trouble" });
   isAway = false;

@@ -1,7 +1,5 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { problemsIn } from "./helpers/docs/check.js";
-import { type Block, blocksOf, isCode } from "./helpers/docs/pages.js";
 import { pageToRun } from "./helpers/docs/run.js";
 import { browser, envFor } from "./helpers/docs/shop.js";
 import { closedPort } from "./helpers/faulty-service.js";
@@ -45,9 +43,4 @@ describe("the quick start", () => {
     expect(one?.customerId).not.toBe(two?.customerId);
     expect(sandbox.ledger.payments()).toMatchObject([{ leadValue: 19.9 }, { leadValue: 19.9 }]);
   });
-
-  it("is right for TypeScript's strict mode", () => {
-    const [block] = blocksOf("docs/quick-start.md").filter(isCode);
-    expect(problemsIn([{ ...(block as Block), info: "ts" }])).toEqual([]);
-  }, 60_000);
 });

@@ -1,9 +1,10 @@
 import express from "express";
 import { type AffiliateOptions, memoryOutbox, type Payment } from "express-affiliate";
-import { createOutbox, type OutboxParts } from "express-affiliate/outbox";
+import { createOutbox } from "express-affiliate/outbox";
 import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { describe, expect, it, vi } from "vitest";
+import { storesNothing } from "./helpers/outbox-parts.js";
 import { linesLogger, startTracker } from "./helpers/tracker.js";
 import { trackerWithService } from "./helpers/tracker-with-service.js";
 
@@ -114,39 +115,27 @@ describe("a payment with `notBefore`", () => {
   });
 });
 
-describe("a recording outbox", () => {
-  it("has scheduled payments among its events, until they are cancelled or erased", async () => {
-    const outbox = recordingOutbox();
-    const tracker = trackerWith({ outbox });
-    const notBefore = inDays(14);
-    await tracker.trackPayment({ ...order, notBefore }, ada);
-    await tracker.trackPayment({ ...order, paymentId: 2 }, ada);
-    await tracker.trackRegistration({ email: "bo@shop.example" }, ada);
-    expect(outbox.events[0]?.data).toMatchObject({ notBefore: notBefore.getTime() });
+it("a recording outbox has scheduled payments among its events, until they are cancelled or erased", async () => {
+  const outbox = recordingOutbox();
+  const tracker = trackerWith({ outbox });
+  const notBefore = inDays(14);
+  await tracker.trackPayment({ ...order, notBefore }, ada);
+  await tracker.trackPayment({ ...order, paymentId: 2 }, ada);
+  await tracker.trackRegistration({ email: "bo@shop.example" }, ada);
+  expect(outbox.events[0]?.data).toMatchObject({ notBefore: notBefore.getTime() });
 
-    expect(await tracker.cancelPayment("order-1")).toBe("cancelled");
-    expect(await tracker.cancelPayment(2)).toBe("sent");
-    expect(await tracker.erase({ email: "ADA@shop.example" })).toBe(1);
+  expect(await tracker.cancelPayment("order-1")).toBe("cancelled");
+  expect(await tracker.cancelPayment(2)).toBe("sent");
+  expect(await tracker.erase({ email: "ADA@shop.example" })).toBe(1);
 
-    expect(outbox.events.map(({ kind }) => kind)).toEqual(["registration"]);
-  });
+  expect(outbox.events.map(({ kind }) => kind)).toEqual(["registration"]);
 });
-
-/** An outbox of another author's, which stores nothing. */
-const parts: OutboxParts = {
-  name: "other",
-  append: async () => "queued",
-  claim: async () => [],
-  settle: async () => {},
-  counts: () => ({ queued: 0, oldest: null, dead: { rejected: 0, unconfirmed: 0, expired: 0 } }),
-  deadLetters: { list: async () => [], retry: async () => false, discard: async () => false },
-};
 
 describe("an outbox of another author's", () => {
   it("schedules and finds persons with its own `cancel` and `personal`", async () => {
     const cancel = vi.fn(async () => "cancelled" as const);
     const personal = { async *pages() {}, remove: async () => 0 };
-    const tracker = trackerWith({ outbox: createOutbox({ ...parts, cancel, personal }) });
+    const tracker = trackerWith({ outbox: createOutbox({ ...storesNothing, cancel, personal }) });
     const receipt = await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
     expect(receipt).toMatchObject({ outcome: "queued" });
     expect(await tracker.cancelPayment(order.paymentId)).toBe("cancelled");
@@ -156,38 +145,36 @@ describe("an outbox of another author's", () => {
   });
 
   it("says so without them", async () => {
-    const tracker = trackerWith({ outbox: createOutbox(parts) });
+    const tracker = trackerWith({ outbox: createOutbox(storesNothing) });
     for (const refused of [tracker.personalData({ email: "a@b" }), tracker.erase({ email: "a@b" })])
       await expect(refused).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_UNABLE" });
   });
 });
 
-describe("while the storage fails", () => {
-  it("a payment in memory is not cancelled: the call rejects, and works once the storage does", async () => {
-    let isAway = true;
-    const stored: string[] = [];
-    const reach = async () => {
-      if (isAway) throw new Error("the server is away");
-    };
-    const outbox = createOutbox({
-      ...parts,
-      async append({ id }) {
-        await reach();
-        stored.push(id);
-        return "queued";
-      },
-      claim: async () => reach().then(() => []),
-      settle: reach,
-      async cancel(_, id) {
-        await reach();
-        return stored.includes(id) ? "cancelled" : "unknown";
-      },
-    });
-    const tracker = trackerWith({ outbox });
-    await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
-    await expect(tracker.cancelPayment(order.paymentId)).rejects.toThrow("the server is away");
-    isAway = false;
-    await vi.waitFor(() => expect(stored).toHaveLength(1), { timeout: 20_000 });
-    expect(await tracker.cancelPayment(order.paymentId)).toBe("cancelled");
+it("while the storage fails, a payment in memory is not cancelled: the call rejects, and works once the storage does", async () => {
+  let isAway = true;
+  const stored: string[] = [];
+  const reach = async () => {
+    if (isAway) throw new Error("the server is away");
+  };
+  const outbox = createOutbox({
+    ...storesNothing,
+    async append({ id }) {
+      await reach();
+      stored.push(id);
+      return "queued";
+    },
+    claim: async () => reach().then(() => []),
+    settle: reach,
+    async cancel(_, id) {
+      await reach();
+      return stored.includes(id) ? "cancelled" : "unknown";
+    },
   });
+  const tracker = trackerWith({ outbox });
+  await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
+  await expect(tracker.cancelPayment(order.paymentId)).rejects.toThrow("the server is away");
+  isAway = false;
+  await vi.waitFor(() => expect(stored).toHaveLength(1), { timeout: 20_000 });
+  expect(await tracker.cancelPayment(order.paymentId)).toBe("cancelled");
 });

@@ -19,11 +19,21 @@ const paymentsOf = (service: Awaited<ReturnType<typeof faultyService>>) =>
   service.requests.map(({ head }) => /idempotency-key: (\w+)/i.exec(head)?.[1]);
 
 describe.concurrent("a process that ends by itself", () => {
-  it("is not kept alive by an idle tracker, which listens to no signal", async () => {
-    const service = await faultyService();
-    const run = host(["idle", service.url]);
+  it.each([
+    ["is not kept alive by an idle tracker, which listens to no signal", "idle", [0, 0, 0]],
+    ["waits for what the host itself awaits of the service", "awaits the client", "answered"],
+    [
+      "is not kept by a flush that has ended, however long it might have taken",
+      "flushes for as long as it takes",
+      true,
+    ],
+    ["has one listener for all its trackers, and none when they are closed", "many trackers", [1, 0]],
+  ])("%s", async (_, scenario, said) => {
+    const answer = answering(200, { hasAffiliate: false });
+    const service = await faultyService({ onRequest: (...args) => setTimeout(answer, 20, ...args) });
+    const run = host([scenario, service.url]);
     expect(await run.over).toEqual({ code: 0, signal: null, stderr: "" });
-    expect(run.said).toEqual([[0, 0, 0]]);
+    expect(run.said).toEqual([said]);
   });
 
   it("is not kept alive by a tracker that has done its work, nor by its connections", async () => {
@@ -50,28 +60,6 @@ describe.concurrent("a process that ends by itself", () => {
     expect((await host(["ends by itself", service.url]).over).code).toBe(0);
     expect(new Set(paymentsOf(service)).size).toBe(50);
     expect(service.requests).toHaveLength(52);
-  });
-
-  it("waits for what the host itself awaits of the service", async () => {
-    const service = await faultyService({
-      onRequest: (...args) => setTimeout(answering(200, { hasAffiliate: false }), 20, ...args),
-    });
-    const run = host(["awaits the client", service.url]);
-    expect((await run.over).code).toBe(0);
-    expect(run.said).toEqual(["answered"]);
-  });
-
-  it("is not kept by a flush that has ended, however long it might have taken", async () => {
-    const run = host(["flushes for as long as it takes", `http://127.0.0.1:${await closedPort()}`]);
-    expect((await run.over).code).toBe(0);
-    expect(run.said).toEqual([true]);
-  });
-
-  it("has one listener for all its trackers, and none when they are closed", async () => {
-    const service = await faultyService();
-    const run = host(["many trackers", service.url]);
-    await run.over;
-    expect(run.said).toEqual([[1, 0]]);
   });
 });
 
@@ -189,6 +177,7 @@ describe.concurrent("close", () => {
       "express-affiliate: the way to the service did not close: Error: it is stuck",
     ]);
   });
+
   it("leaves nothing behind that keeps the process alive, with the service resetting", async () => {
     const service = await faultyService({ onRequest: resetting });
     expect((await host(["closes", service.url, slow]).over).code).toBe(0);

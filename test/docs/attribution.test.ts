@@ -1,7 +1,7 @@
 import express from "express";
 import type { Attribution } from "express-affiliate";
 import request from "supertest";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { pageToRun } from "../helpers/docs/run.js";
 import { browser, referred, startShop } from "../helpers/docs/shop.js";
 
@@ -10,62 +10,44 @@ const page = pageToRun("docs/attribution.md");
 const ada = { id: 7, email: "ada@shop.example", name: "Ada" };
 const json = express.json();
 
-describe("clicks", () => {
-  it("are counted by the server if it is asked to", async () => {
-    const { app, tracker, sandbox } = await startShop();
-    await page.run("Clicks: the snippet or the server", { app, tracker });
-    app.get("/", (_req, res) => void res.send("Welcome"));
-    await browser(app).get("/?ref=ALICE").expect(200, "Welcome");
-    await sandbox.ledger.waitFor({ kind: "click", affiliateReference: "ALICE" });
-  });
-
-  it("are counted twice if the snippet counts them too", async () => {
-    const { app, tracker, sandbox } = await startShop();
-    app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));
-    const { client } = tracker;
-    await client.click({ affiliateReference: "ALICE", clickId: "of-the-snippet", sessionId: "s1" });
-    await browser(app).get("/?ref=ALICE").set("Cookie", "svc_click_id=of-the-snippet; svc_session_id=s1");
-    await tracker.flush();
-    expect(sandbox.ledger.clicks()).toHaveLength(2);
-  });
+it("clicks are counted by the server if it is asked to", async () => {
+  const { app, tracker, sandbox } = await startShop();
+  await page.run("Clicks: the snippet or the server", { app, tracker });
+  app.get("/", (_req, res) => void res.send("Welcome"));
+  await browser(app).get("/?ref=ALICE").expect(200, "Welcome");
+  await sandbox.ledger.waitFor({ kind: "click", affiliateReference: "ALICE" });
 });
 
-describe("cookies of scripts and of servers", () => {
-  it("are the snippet's, set again by the server", async () => {
-    const { app, tracker } = await startShop();
-    await page.run("Cookies of scripts and of servers", { app, tracker });
-    app.get("/", (_req, res) => void res.send("Welcome"));
-    const { headers } = await browser(app).get("/").set("Cookie", "svc_click_id=of-the-snippet");
-    expect(headers["set-cookie"]).toEqual([
-      expect.stringMatching(/^svc_click_id=of-the-snippet; Max-Age=2592000; Domain=shop\.example; /),
-      expect.stringMatching(/^svc_click_id_kept=.*HttpOnly/),
-    ]);
-  });
+it("cookies of scripts and of servers are the snippet's, set again by the server", async () => {
+  const { app, tracker } = await startShop();
+  await page.run("Cookies of scripts and of servers", { app, tracker });
+  app.get("/", (_req, res) => void res.send("Welcome"));
+  const { headers } = await browser(app).get("/").set("Cookie", "svc_click_id=of-the-snippet");
+  expect(headers["set-cookie"]).toEqual([
+    expect.stringMatching(/^svc_click_id=of-the-snippet; Max-Age=2592000; Domain=shop\.example; /),
+    expect.stringMatching(/^svc_click_id_kept=.*HttpOnly/),
+  ]);
 });
 
-describe("an OAuth sign-up", () => {
-  it("is attributed if the provider's POST brings no cookie", async () => {
-    const { app, tracker, sandbox } = await startShop({ before: [express.urlencoded()] });
-    const signIn = async () => ({ user: ada, isNew: true });
-    const pending = new Map<string, Attribution>();
-    await page.run("OAuth sign-ups", { app, tracker, signIn, pending });
-    const { headers } = await referred(app).get("/auth/start").expect(302);
-    const state = new URL(String(headers.location)).searchParams.get("state");
-    await request(app).post("/auth/form-callback").type("form").send({ code: "x", state }).expect(303);
-    await sandbox.ledger.waitFor({ kind: "registration", clickId: "c1", customerId: "7" });
-  });
+it("an OAuth sign-up is attributed if the provider's POST brings no cookie", async () => {
+  const { app, tracker, sandbox } = await startShop({ before: [express.urlencoded()] });
+  const signIn = async () => ({ user: ada, isNew: true });
+  const pending = new Map<string, Attribution>();
+  await page.run("OAuth sign-ups", { app, tracker, signIn, pending });
+  const { headers } = await referred(app).get("/auth/start").expect(302);
+  const state = new URL(String(headers.location)).searchParams.get("state");
+  await request(app).post("/auth/form-callback").type("form").send({ code: "x", state }).expect(303);
+  await sandbox.ledger.waitFor({ kind: "registration", clickId: "c1", customerId: "7" });
 });
 
-describe("a route that signs up and sells", () => {
-  it("reports the sign-up before the payment, and no sign-up of a customer who is known", async () => {
-    const { app, tracker, sandbox } = await startShop({ before: [json] });
-    type Body = { id: string; isNew: boolean };
-    const buy = async ({ id, isNew }: Body) => ({ user: ada, isNew, order: { id, total: 19.9 } });
-    await page.run("Sign-up and purchase in one route", { app, tracker, buy });
-    const visitor = referred(app);
-    await visitor.post("/guest-checkout").send({ id: "o1", isNew: true }).expect(201);
-    await visitor.post("/guest-checkout").send({ id: "o2", isNew: false }).expect(201);
-    await tracker.flush();
-    expect(sandbox.ledger.leads().map(({ kind }) => kind)).toEqual(["registration", "payment", "payment"]);
-  });
+it("a route that signs up and sells reports the sign-up before the payment, and no sign-up of a customer who is known", async () => {
+  const { app, tracker, sandbox } = await startShop({ before: [json] });
+  type Body = { id: string; isNew: boolean };
+  const buy = async ({ id, isNew }: Body) => ({ user: ada, isNew, order: { id, total: 19.9 } });
+  await page.run("Sign-up and purchase in one route", { app, tracker, buy });
+  const visitor = referred(app);
+  await visitor.post("/guest-checkout").send({ id: "o1", isNew: true }).expect(201);
+  await visitor.post("/guest-checkout").send({ id: "o2", isNew: false }).expect(201);
+  await tracker.flush();
+  expect(sandbox.ledger.leads().map(({ kind }) => kind)).toEqual(["registration", "payment", "payment"]);
 });

@@ -6,13 +6,11 @@ import { UNTRIED } from "../../src/outbox/claim.js";
 import type { Attempt } from "../../src/service/attempt.js";
 import { sample } from "../../src/testing/contract/samples.js";
 import { textOf } from "../helpers/docs/pages.js";
+import { rowsOf } from "../helpers/docs/results.js";
 
-const [, table = ""] = textOf("docs/delivery.md").split("| outcome | from |");
-const rows = (table.split("\n\n")[0] ?? "")
-  .split("\n")
-  .slice(2)
-  .map((row) => row.split("|").map((cell) => cell.trim()))
-  .map(([, name = "", from = "", event = "", endpoint = ""]) => ({ name, from, event, endpoint }));
+const rows = rowsOf(textOf("docs/delivery.md"), "One attempt, one outcome")
+  .map((row) => Object.values(row))
+  .map(([name = "", from = "", event = "", endpoint = ""]) => ({ name, from, event, endpoint }));
 const named = (name: Outcome["type"]) => rows.find((row) => row.name === name)?.from ?? "";
 const statusesIn = (from: string) => [...from.matchAll(/\b\d{3}\b/g)].map(([status]) => Number(status));
 

@@ -2,7 +2,7 @@ import express from "express";
 import { type Affiliate, type Attribution, affiliate } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { postgresOutbox } from "express-affiliate/postgres";
-import { createSandbox } from "express-affiliate/sandbox";
+import { createSandbox, type Sandbox } from "express-affiliate/sandbox";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { pageToRun } from "../helpers/docs/run.js";
 import { browser, closing, startShop } from "../helpers/docs/shop.js";
@@ -91,9 +91,9 @@ describe("a backlog", () => {
 });
 
 describeWithPostgres("several programs", (database) => {
-  async function programs() {
+  it("in one app and one database have their own visitors, events and tables", async () => {
     const services = await Promise.all([1001, 1002].map((clientId) => createSandbox({ clientId })));
-    const [austrian, swiss] = services as [(typeof services)[0], (typeof services)[0]];
+    const [austrian, swiss] = services as [Sandbox, Sandbox];
     vi.stubEnv("TRACKING_URL", "https://tracking.example");
     vi.stubEnv("TRACKING_API_KEY_AT", austrian.apiKey);
     vi.stubEnv("TRACKING_API_KEY_CH", swiss.apiKey);
@@ -102,7 +102,7 @@ describeWithPostgres("several programs", (database) => {
     const eachItsOwn: typeof affiliate = (options) => {
       const service = services.find(({ clientId }) => clientId === options.clientId);
       const tracker = affiliate({ ...options, baseUrl: service?.url, logger: linesLogger() });
-      at.push(tracker);
+      at.push(closing(tracker));
       return tracker;
     };
     const app = express();
@@ -113,20 +113,13 @@ describeWithPostgres("several programs", (database) => {
     };
     const names = { affiliate: eachItsOwn, postgresOutbox, pool, express, checkout, app };
     await page.run("Several programs", names);
-    for (const tracker of at) closing(tracker);
-    const flush = () => Promise.all(at.map((tracker) => tracker.flush()));
-    return { app, pool, austrian, swiss, flush, services };
-  }
-
-  it("in one app and one database have their own visitors, events and tables", async () => {
-    const { app, pool, austrian, swiss, flush, services } = await programs();
     const visitor = browser(app);
     await visitor.get("/at?ref=ALICE").expect(200);
     await visitor.get("/ch?ref=BEAT").expect(200);
     await visitor.post("/at/checkout").send({ id: "a" }).expect(200);
     await visitor.post("/ch/checkout").send({ id: "c" }).expect(200);
     await visitor.post("/ch/checkout").send({ id: "c" }).expect(200);
-    await flush();
+    await Promise.all(at.map((tracker) => tracker.flush()));
     expect(austrian.ledger.payments()).toMatchObject([{ affiliateReference: "ALICE" }]);
     expect(swiss.ledger.payments()).toMatchObject([{ affiliateReference: "BEAT" }]);
     const text = "select nspname from pg_namespace where nspname ~ '^affiliate_(at|ch)$' order by 1";

@@ -10,10 +10,9 @@ const page = pageToRun("docs/mysql.md");
 
 describeWithMariaDb("docs/mysql.md", (database) => {
   it("makes a tracker with the outbox", async () => {
-    const { sandbox } = await startShop();
-    const { url: baseUrl, clientId, apiKey } = sandbox;
+    const { sandbox, service } = await startShop();
     const process = { env: { DATABASE_URL: database.server.uri } };
-    const made = await page.run("The MySQL outbox", { baseUrl, clientId, apiKey, process });
+    const made = await page.run("The MySQL outbox", { ...service, process });
     onTestFinished(() => made.pool.end());
     await pay(closing(made.tracker));
     await sandbox.ledger.waitFor({ kind: "payment", customerEmail: "ada@shop.example" });

@@ -10,42 +10,38 @@ import { scratchDirectory } from "../helpers/scratch.js";
 
 const page = pageToRun("docs/observability.md");
 
-describe("the tables", () => {
-  it("have a row for every number", async () => {
-    const { tracker } = await startShop();
-    const [, table = ""] = textOf("docs/observability.md").split("## Numbers");
-    const rows = [...(table.split("##")[0] ?? "").matchAll(/^\| `(\w+)` \| (.*)/gm)];
-    expect(rows.map(([, name]) => name).sort()).toEqual([...Object.keys(tracker.stats()), "trouble"].sort());
-    for (const name of ["dead", "skipped", "dropped"] as const) {
-      const row = rows.find(([, number]) => number === name)?.[0] ?? "";
-      for (const reason of Object.keys(tracker.stats()[name])) expect(row).toContain(`\`${reason}\``);
-    }
-  });
+it("the tables have a row for every number", async () => {
+  const { tracker } = await startShop();
+  const [, table = ""] = textOf("docs/observability.md").split("## Numbers");
+  const rows = [...(table.split("##")[0] ?? "").matchAll(/^\| `(\w+)` \| (.*)/gm)];
+  expect(rows.map(([, name]) => name).sort()).toEqual([...Object.keys(tracker.stats()), "trouble"].sort());
+  for (const name of ["dead", "skipped", "dropped"] as const) {
+    const row = rows.find(([, number]) => number === name)?.[0] ?? "";
+    for (const reason of Object.keys(tracker.stats()[name])) expect(row).toContain(`\`${reason}\``);
+  }
 });
 
-describe("the command's documents", () => {
-  it("have the names that the table says", async () => {
-    const letter = sample("payment");
-    const directory = await directoryWith({ dead: [letter] });
-    const [, table = ""] = textOf("docs/observability.md").split("| action | document |");
-    const rows = (table.split("\n\n")[0] ?? "").split("\n").filter((row) => /^\| (`|any)/.test(row));
-    const documents = [
-      await jsonOf([directory, "status"]),
-      await jsonOf([directory, "list"]),
-      await jsonOf([directory, "person", "ada@shop.example"]),
-      await jsonOf([directory, "retry", "unknown"]),
-      await jsonOf([directory, "discard", letter.id]),
-      await jsonOf([directory, "hold"]),
-      await jsonOf([directory, "backup", join(scratchDirectory(), "backup.db")]),
-      await jsonOf([`${directory}/missing`, "status"]),
-    ];
-    expect(rows).toHaveLength(documents.length);
-    for (const [nth, { json }] of documents.entries()) {
-      for (const name of [...Object.keys(json), ...Object.keys(json.error ?? {})]) {
-        expect(rows[nth]).toContain(`\`${name}\``);
-      }
+it("the command's documents have the names that the table says", async () => {
+  const letter = sample("payment");
+  const directory = await directoryWith({ dead: [letter] });
+  const [, table = ""] = textOf("docs/observability.md").split("| action | document |");
+  const rows = (table.split("\n\n")[0] ?? "").split("\n").filter((row) => /^\| (`|any)/.test(row));
+  const documents = [
+    await jsonOf([directory, "status"]),
+    await jsonOf([directory, "list"]),
+    await jsonOf([directory, "person", "ada@shop.example"]),
+    await jsonOf([directory, "retry", "unknown"]),
+    await jsonOf([directory, "discard", letter.id]),
+    await jsonOf([directory, "hold"]),
+    await jsonOf([directory, "backup", join(scratchDirectory(), "backup.db")]),
+    await jsonOf([`${directory}/missing`, "status"]),
+  ];
+  expect(rows).toHaveLength(documents.length);
+  for (const [nth, { json }] of documents.entries()) {
+    for (const name of [...Object.keys(json), ...Object.keys(json.error ?? {})]) {
+      expect(rows[nth]).toContain(`\`${name}\``);
     }
-  });
+  }
 });
 
 describe("dead letters", () => {

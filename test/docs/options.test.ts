@@ -1,94 +1,90 @@
 import type express from "express";
 import { affiliate } from "express-affiliate";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { textOf } from "../helpers/docs/pages.js";
+import { rowsOf } from "../helpers/docs/results.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { referred, startShop } from "../helpers/docs/shop.js";
 
 const page = pageToRun("docs/options.md");
 
 function namesUnder(heading: string, pattern: RegExp): string[] {
-  const [, section = ""] = textOf("docs/options.md").split(`## ${heading}\n`);
-  const [table = ""] = section.split("\n## ");
-  return [...table.matchAll(/^\| (`.+?) \| /gm)].flatMap(([, cell = ""]) =>
-    [...cell.matchAll(pattern)].map(([, name = ""]) => name),
-  );
+  const cells = rowsOf(textOf("docs/options.md"), heading).flatMap((row) => Object.values(row)[0] ?? []);
+  return cells.flatMap((cell) => [...cell.matchAll(pattern)].map(([, name = ""]) => name));
 }
 
-describe("docs/options.md", () => {
-  it("has a row for every option there is", () => {
-    const known = (options: object) => {
-      try {
-        affiliate(options as never);
-        return [];
-      } catch (error) {
-        return [...String(error).matchAll(/there are (.+)/g)].flatMap(
-          ([, names = ""]) => names.match(/\w+/g) ?? [],
-        );
-      }
-    };
-    const options = known({ zzzzzzzz: 1 }).filter((name) => name !== "delivery");
-    const delivery = known({ delivery: { zzzzzzzzzzzz: 1 } }).map((name) => `delivery.${name}`);
-    expect(options.length).toBeGreaterThan(5);
-    expect(namesUnder("Options", /`([\w.]+)`/g).sort()).toEqual([...options, ...delivery].sort());
-  });
+it("has a row for every option there is", () => {
+  const known = (options: object) => {
+    try {
+      affiliate(options as never);
+      return [];
+    } catch (error) {
+      return [...String(error).matchAll(/there are (.+)/g)].flatMap(
+        ([, names = ""]) => names.match(/\w+/g) ?? [],
+      );
+    }
+  };
+  const options = known({ zzzzzzzz: 1 }).filter((name) => name !== "delivery");
+  const delivery = known({ delivery: { zzzzzzzzzzzz: 1 } }).map((name) => `delivery.${name}`);
+  expect(options.length).toBeGreaterThan(5);
+  expect(namesUnder("Options", /`([\w.]+)`/g).sort()).toEqual([...options, ...delivery].sort());
+});
 
-  it("has every function of a tracker, and no member of req.affiliate that is not there", async () => {
-    const { app, tracker } = await startShop();
-    const functions = namesUnder("Functions", /`(\w+)/g).filter((name) => name !== "tracker");
-    expect(functions.sort()).toEqual(Object.keys(tracker).sort());
-    const [, said = ""] = /\n(`req\.affiliate` has (?:.|\n)+?)\n\n/.exec(textOf("docs/options.md")) ?? [];
-    const members = [...said.matchAll(/`(\w+)(?:\(\))?`/g)].map(([, name = ""]) => name);
-    app.get("/", (req, res) => {
-      res.json(members.filter((name) => name !== "undefined" && !(name in (req.affiliate ?? {}))));
-    });
-    expect(members).toContain("snapshot");
-    await referred(app).get("/").expect(200, []);
+it("has every function of a tracker, and no member of req.affiliate that is not there", async () => {
+  const { app, tracker } = await startShop();
+  const functions = namesUnder("Functions", /`(\w+)/g).filter((name) => name !== "tracker");
+  expect(functions.sort()).toEqual(Object.keys(tracker).sort());
+  const [, said = ""] = /\n(`req\.affiliate` has (?:.|\n)+?)\n\n/.exec(textOf("docs/options.md")) ?? [];
+  const members = [...said.matchAll(/`(\w+)(?:\(\))?`/g)].map(([, name = ""]) => name);
+  app.get("/", (req, res) => {
+    res.json(members.filter((name) => name !== "undefined" && !(name in (req.affiliate ?? {}))));
   });
+  expect(members).toContain("snapshot");
+  await referred(app).get("/").expect(200, []);
+});
 
-  it("reports beside a handler that cannot be changed", async () => {
-    const { app, tracker, sandbox } = await startShop();
-    const order = { id: "o1", email: "ada@shop.example", total: 19.9 };
-    const completeCheckout: express.RequestHandler = (_req, res) => {
-      res.locals.order = order;
-      res.json(order);
-    };
-    await page.run("Wrappers", { app, tracker, completeCheckout });
-    await referred(app).post("/checkout/complete").expect(200);
-    await sandbox.ledger.waitFor({ kind: "payment", sessionId: "s1", leadValue: 19.9 });
+it("reports beside a handler that cannot be changed", async () => {
+  const { app, tracker, sandbox } = await startShop();
+  const order = { id: "o1", email: "ada@shop.example", total: 19.9 };
+  const completeCheckout: express.RequestHandler = (_req, res) => {
+    res.locals.order = order;
+    res.json(order);
+  };
+  await page.run("Wrappers", { app, tracker, completeCheckout });
+  await referred(app).post("/checkout/complete").expect(200);
+  await sandbox.ledger.waitFor({ kind: "payment", sessionId: "s1", leadValue: 19.9 });
+});
+
+it("knows the path's parameters", async () => {
+  const { app, tracker, sandbox } = await startShop();
+  const orders = { pay: async (id: string) => ({ id, email: "ada@shop.example", total: 19.9 }) };
+  await page.run("Wrappers", { app, tracker, orders }, { nth: 1 });
+  await referred(app).post("/orders/o1/pay").expect(200, { id: "o1" });
+  await sandbox.ledger.waitFor({ kind: "payment", sessionId: "s1", leadValue: 19.9 });
+});
+
+/** A customer signs up with both cookies, and the gateway tells of their invoice. */
+async function payMonthsLater(consent: boolean) {
+  const { app, tracker, sandbox } = await startShop({ consent: () => consent });
+  const user = { id: 7, email: "ada@shop.example" };
+  const users = { update: async (_id: number, row: object) => Object.assign(user, row) };
+  app.post("/", async (req, res) => {
+    const invoice = { id: "i1", total: 19.9 };
+    await page.run("Webhooks and jobs", { tracker, req, users, user, invoice });
+    res.end();
   });
+  await referred(app).post("/").expect(200);
+  return { tracker, sandbox };
+}
 
-  it("knows the path's parameters", async () => {
-    const { app, tracker, sandbox } = await startShop();
-    const orders = { pay: async (id: string) => ({ id, email: "ada@shop.example", total: 19.9 }) };
-    await page.run("Wrappers", { app, tracker, orders }, { nth: 1 });
-    await referred(app).post("/orders/o1/pay").expect(200, { id: "o1" });
-    await sandbox.ledger.waitFor({ kind: "payment", sessionId: "s1", leadValue: 19.9 });
-  });
+it("reports months later with the snapshot", async () => {
+  const { sandbox } = await payMonthsLater(true);
+  await sandbox.ledger.waitFor({ kind: "payment", sessionId: "s1", leadValue: 19.9 });
+});
 
-  /** A customer signs up with both cookies, and the gateway tells of their invoice. */
-  async function payMonthsLater(consent: boolean) {
-    const { app, tracker, sandbox } = await startShop({ consent: () => consent });
-    const user = { id: 7, email: "ada@shop.example" };
-    const users = { update: async (_id: number, row: object) => Object.assign(user, row) };
-    app.post("/", async (req, res) => {
-      const invoice = { id: "i1", total: 19.9 };
-      await page.run("Webhooks and jobs", { tracker, req, users, user, invoice });
-      res.end();
-    });
-    await referred(app).post("/").expect(200);
-    return { tracker, sandbox };
-  }
-
-  it("reports months later with the snapshot", async () => {
-    const { sandbox } = await payMonthsLater(true);
-    await sandbox.ledger.waitFor({ kind: "payment", sessionId: "s1", leadValue: 19.9 });
-  });
-
-  it("reports nothing months later of a visitor who declined", async () => {
-    const { tracker, sandbox } = await payMonthsLater(false);
-    await tracker.flush();
-    expect(tracker.stats().skipped["no-attribution"]).toBe(1);
-    expect(sandbox.ledger.requests()).toEqual([]);
-  });
+it("reports nothing months later of a visitor who declined", async () => {
+  const { tracker, sandbox } = await payMonthsLater(false);
+  await tracker.flush();
+  expect(tracker.stats().skipped["no-attribution"]).toBe(1);
+  expect(sandbox.ledger.requests()).toEqual([]);
 });

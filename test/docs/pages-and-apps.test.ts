@@ -16,23 +16,21 @@ const email = "ada@shop.example";
 const json = express.json();
 const process = { env: { APP_ORIGIN: "https://app.shop.example" } };
 
-describe("server-rendered pages", () => {
-  it("are landing pages wherever a link leads, static files too", async () => {
-    const { app, tracker, sandbox } = await startShop();
-    const directory = scratchDirectory();
-    mkdirSync(join(directory, "sale"));
-    writeFileSync(join(directory, "sale/index.html"), "Sale");
-    writeFileSync(join(directory, "style.css"), "");
-    const static_ = () => express.static(directory);
-    const modules = { express: { default: Object.assign(() => {}, { static: static_ }) } };
-    await page.run("Server-rendered pages", { app, tracker }, { modules });
-    const visitor = browser(app);
-    await visitor.get("/style.css?ref=ALICE").set("Accept", "text/css").expect(200);
-    const { headers } = await visitor.get("/sale/?ref=ALICE").expect(200, "Sale");
-    expect(headers["cache-control"]).toContain("private");
-    await tracker.flush();
-    expect(sandbox.ledger.clicks()).toMatchObject([{ affiliateReference: "ALICE" }]);
-  });
+it("server-rendered pages are landing pages wherever a link leads, static files too", async () => {
+  const { app, tracker, sandbox } = await startShop();
+  const directory = scratchDirectory();
+  mkdirSync(join(directory, "sale"));
+  writeFileSync(join(directory, "sale/index.html"), "Sale");
+  writeFileSync(join(directory, "style.css"), "");
+  const static_ = () => express.static(directory);
+  const modules = { express: { default: Object.assign(() => {}, { static: static_ }) } };
+  await page.run("Server-rendered pages", { app, tracker }, { modules });
+  const visitor = browser(app);
+  await visitor.get("/style.css?ref=ALICE").set("Accept", "text/css").expect(200);
+  const { headers } = await visitor.get("/sale/?ref=ALICE").expect(200, "Sale");
+  expect(headers["cache-control"]).toContain("private");
+  await tracker.flush();
+  expect(sandbox.ledger.clicks()).toMatchObject([{ affiliateReference: "ALICE" }]);
 });
 
 describe("an API on a subdomain", () => {
@@ -132,16 +130,14 @@ describe("a mobile app", () => {
   });
 });
 
-describe("a tunnel", () => {
-  it("gives the click its public address, and the cookies `Secure`", async () => {
-    const { app, tracker, sandbox } = await startShop();
-    await page.run("A tunnel to your machine", { app });
-    app.get("/", tracker.onClick(), (_req, res) => void res.end());
-    const { headers } = await browser(app)
-      .get("/?ref=ALICE")
-      .set({ "X-Forwarded-Proto": "https", "X-Forwarded-Host": "b7.tunnel.example" });
-    const { clickedUrl } = await sandbox.ledger.waitFor({ kind: "click" });
-    expect(clickedUrl).toBe("https://b7.tunnel.example/?ref=ALICE");
-    expect(String(headers["set-cookie"]).match(/; Secure/g)).toHaveLength(2);
-  });
+it("a tunnel gives the click its public address, and the cookies `Secure`", async () => {
+  const { app, tracker, sandbox } = await startShop();
+  await page.run("A tunnel to your machine", { app });
+  app.get("/", tracker.onClick(), (_req, res) => void res.end());
+  const { headers } = await browser(app)
+    .get("/?ref=ALICE")
+    .set({ "X-Forwarded-Proto": "https", "X-Forwarded-Host": "b7.tunnel.example" });
+  const { clickedUrl } = await sandbox.ledger.waitFor({ kind: "click" });
+  expect(clickedUrl).toBe("https://b7.tunnel.example/?ref=ALICE");
+  expect(String(headers["set-cookie"]).match(/; Secure/g)).toHaveLength(2);
 });

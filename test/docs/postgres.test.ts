@@ -1,8 +1,7 @@
 import { affiliate } from "express-affiliate";
-import { postgresMigrations, postgresOutbox } from "express-affiliate/postgres";
+import { postgresOutbox } from "express-affiliate/postgres";
 import request from "supertest";
 import { expect, it, onTestFinished } from "vitest";
-import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, startShop } from "../helpers/docs/shop.js";
 import { pay } from "../helpers/pay.js";
@@ -12,35 +11,23 @@ const page = pageToRun("docs/postgres.md");
 
 describeWithPostgres("docs/postgres.md", (database) => {
   it("makes a tracker with the outbox", async () => {
-    const { sandbox } = await startShop();
-    const { url: baseUrl, clientId, apiKey } = sandbox;
+    const { sandbox, service } = await startShop();
     const process = { env: { DATABASE_URL: database.cluster.connectionString } };
-    const made = await page.run("The Postgres outbox", { baseUrl, clientId, apiKey, process });
+    const made = await page.run("The Postgres outbox", { ...service, process });
     onTestFinished(() => made.pool.end());
     await pay(closing(made.tracker));
     await sandbox.ledger.waitFor({ kind: "payment", customerEmail: "ada@shop.example" });
   });
 
   it("answers a readiness check", async () => {
-    const { sandbox, app } = await startShop();
-    const { url: baseUrl, clientId, apiKey } = sandbox;
+    const { service, app } = await startShop();
     const pool = database.pool();
-    const names = { baseUrl, clientId, apiKey, pool, app, affiliate, postgresOutbox };
-    const made = await page.run("Is it ready?", names);
+    const made = await page.run("Is it ready?", { ...service, pool, app, affiliate, postgresOutbox });
     closing(made.tracker);
 
     await request(app).get("/ready").expect(200, { outbox: "ready" });
     await pool.query("drop table affiliate.dead_letters cascade");
     const { body } = await request(app).get("/ready").expect(503);
     expect(body.outbox).toMatch(/not as they were made.*dead_letters/);
-  });
-
-  it("prints SQL that PostgreSQL understands", async () => {
-    expect(textOf("docs/postgres.md")).toContain('`postgresMigrations("affiliate")`');
-    await database.pool().query("create database by_hand");
-    const pool = database.pool({ database: "by_hand" });
-    await pool.query(postgresMigrations("affiliate").join("\n"));
-    const { rows } = await pool.query("select tablename from pg_tables where schemaname = 'affiliate'");
-    expect(rows).toContainEqual({ tablename: "events" });
   });
 });

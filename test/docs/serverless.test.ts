@@ -3,24 +3,24 @@ import { type Affiliate, affiliate } from "express-affiliate";
 import { postgresOutbox } from "express-affiliate/postgres";
 import request from "supertest";
 import { expect, it } from "vitest";
+import { order } from "../helpers/conversions.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, startShop } from "../helpers/docs/shop.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
 import { returning } from "../helpers/returning.js";
 
 const page = pageToRun("docs/serverless.md");
-const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 
 describeWithPostgres("docs/serverless.md", (database) => {
   let platforms = 0;
   async function platform() {
-    const { sandbox } = await startShop();
-    const { url: baseUrl, clientId, apiKey } = sandbox;
+    const { sandbox, service: options } = await startShop();
     const pool = database.pool();
     const schema = `serverless_${++platforms}`;
     const inSchema = (options: object) => postgresOutbox({ ...options, pool, schema });
-    const options = { baseUrl, clientId, apiKey };
-    return { sandbox, names: { options, affiliate, postgresOutbox: inSchema, pool } };
+    const promises: Promise<void>[] = [];
+    const waitUntil = (promise: Promise<void>) => void promises.push(promise);
+    return { sandbox, promises, names: { options, affiliate, postgresOutbox: inSchema, pool, waitUntil } };
   }
 
   function shopOf(tracker: Affiliate) {
@@ -30,10 +30,8 @@ describeWithPostgres("docs/serverless.md", (database) => {
   }
 
   it("hands the host a promise that lasts until the payment is delivered", async () => {
-    const { sandbox, names } = await platform();
-    const promises: Promise<void>[] = [];
-    const waitUntil = (promise: Promise<void>) => void promises.push(promise);
-    const { tracker } = await page.run("Hosts with a `waitUntil`", { ...names, waitUntil });
+    const { sandbox, promises, names } = await platform();
+    const { tracker } = await page.run("Hosts with a `waitUntil`", names);
     await shopOf(tracker)();
     expect(promises).toHaveLength(1);
     await promises[0];
@@ -50,10 +48,8 @@ describeWithPostgres("docs/serverless.md", (database) => {
   });
 
   it("stores without delivery, and delivers from a worker", async () => {
-    const { sandbox, names } = await platform();
-    const promises: Promise<void>[] = [];
-    const waitUntil = (promise: Promise<void>) => void promises.push(promise);
-    const { options, postgresOutbox: outbox } = names;
+    const { sandbox, promises, names } = await platform();
+    const { options, waitUntil, postgresOutbox: outbox } = names;
     const tracker = affiliate({ ...options, outbox: outbox({}), delivery: false, waitUntil });
     await shopOf(tracker)();
     await promises[0];

@@ -1,5 +1,5 @@
 import { recordingOutbox } from "express-affiliate/testing";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { textOf } from "../helpers/docs/pages.js";
 import { startService } from "../helpers/service.js";
 import { startTracker } from "../helpers/tracker.js";
@@ -25,66 +25,64 @@ const fieldsOf = {
   payment: ["paymentId", "customerEmail"],
 };
 
-describe("docs/wire.md", () => {
-  it("names the paths that are called, and the fields that are sent", async () => {
-    const { url, received } = await startService(({ method }) =>
-      method === "GET" ? { sessionId: "s1", hasAffiliate: false } : { success: true },
+it("names the paths that are called, and the fields that are sent", async () => {
+  const { url, received } = await startService(({ method }) =>
+    method === "GET" ? { sessionId: "s1", hasAffiliate: false } : { success: true },
+  );
+  const { client } = startTracker({ baseUrl: url });
+  await client.click({
+    ...{ affiliateReference: "ALICE", clickId: "c1", sessionId: "s1", source: "letter" },
+    ...{ clickedUrl: "https://shop.example/", referrerUrl: "https://blog.example/", userAgent: "Firefox" },
+  });
+  await client.registration({ clickId: "c1", email: "a@b", customerId: "1", customerName: "Ada" });
+  await client.registrationLead({ customerEmail: "a@b", customerName: "Ada", sessionId: "s1" });
+  await client.paymentLead({ customerEmail: "a@b", leadValue: 1, sessionId: "s1" });
+  await client.status("{sessionId}");
+
+  const cells = /^\| [^|]+ \| `(\w+) (\/api\/\S+)` \| (.*) ?\|$/gm;
+  const named = [...page.matchAll(cells)].map(([, method, path, fields = ""]) => ({
+    ...{ method, path },
+    fields: [...fields.matchAll(/`(\w+)`/g)].map(([, field]) => field),
+  }));
+  expect(named).toEqual(
+    received.map(({ method, path, body = {} }) => ({
+      ...{ method, path: decodeURIComponent(path) },
+      fields: Object.keys(body),
+    })),
+  );
+});
+
+it("has a row for each text of an event", () => {
+  expect(rows.map(({ name }) => name).sort()).toEqual(Object.values(fieldsOf).flat().sort());
+});
+
+it.each(rows)("says what becomes of a long $name", async ({ name, longest, becomes }) => {
+  const outbox = recordingOutbox();
+  const { trackClick, trackRegistration, trackPayment } = startTracker({
+    baseUrl: "http://127.0.0.1:1",
+    outbox,
+  });
+  const track = { click: trackClick, registration: trackRegistration, payment: trackPayment };
+  const [kind] = Object.entries(fieldsOf).find(([, names]) => names.includes(name)) as [
+    keyof typeof least,
+    string[],
+  ];
+  const isAddress = /email/i.test(name);
+  const report = (length: number) => {
+    const text = isAddress ? `${"x".repeat(length - 2)}@b` : "x".repeat(length);
+    // One of the kinds, whose fields the types cannot tell apart here.
+    return track[kind](
+      { ...least[kind], [name]: text } as never,
+      kind === "click" ? undefined : { sessionId: "s1" },
     );
-    const { client } = startTracker({ baseUrl: url });
-    await client.click({
-      ...{ affiliateReference: "ALICE", clickId: "c1", sessionId: "s1", source: "letter" },
-      ...{ clickedUrl: "https://shop.example/", referrerUrl: "https://blog.example/", userAgent: "Firefox" },
-    });
-    await client.registration({ clickId: "c1", email: "a@b", customerId: "1", customerName: "Ada" });
-    await client.registrationLead({ customerEmail: "a@b", customerName: "Ada", sessionId: "s1" });
-    await client.paymentLead({ customerEmail: "a@b", leadValue: 1, sessionId: "s1" });
-    await client.status("{sessionId}");
+  };
+  const lengths = () => outbox.events.map(({ data }) => new Map(Object.entries(data)).get(name)?.length);
 
-    const cells = /^\| [^|]+ \| `(\w+) (\/api\/\S+)` \| (.*) ?\|$/gm;
-    const named = [...page.matchAll(cells)].map(([, method, path, fields = ""]) => ({
-      ...{ method, path },
-      fields: [...fields.matchAll(/`(\w+)`/g)].map(([, field]) => field),
-    }));
-    expect(named).toEqual(
-      received.map(({ method, path, body = {} }) => ({
-        ...{ method, path: decodeURIComponent(path) },
-        fields: Object.keys(body),
-      })),
-    );
-  });
-
-  it("has a row for each text of an event", () => {
-    expect(rows.map(({ name }) => name).sort()).toEqual(Object.values(fieldsOf).flat().sort());
-  });
-
-  it.each(rows)("says what becomes of a long $name", async ({ name, longest, becomes }) => {
-    const outbox = recordingOutbox();
-    const { trackClick, trackRegistration, trackPayment } = startTracker({
-      baseUrl: "http://127.0.0.1:1",
-      outbox,
-    });
-    const track = { click: trackClick, registration: trackRegistration, payment: trackPayment };
-    const [kind] = Object.entries(fieldsOf).find(([, names]) => names.includes(name)) as [
-      keyof typeof least,
-      string[],
-    ];
-    const isAddress = /email/i.test(name);
-    const report = (length: number) => {
-      const text = isAddress ? `${"x".repeat(length - 2)}@b` : "x".repeat(length);
-      // One of the kinds, whose fields the types cannot tell apart here.
-      return track[kind](
-        { ...least[kind], [name]: text } as never,
-        kind === "click" ? undefined : { sessionId: "s1" },
-      );
-    };
-    const lengths = () => outbox.events.map(({ data }) => new Map(Object.entries(data)).get(name)?.length);
-
-    expect(await report(longest)).toMatchObject({ outcome: "queued" });
-    expect(lengths()).toEqual([longest]);
-    outbox.events.length = 0;
-    const { outcome } = await report(longest + 1);
-    expect(outcome).toBe(becomes === "refused" ? "rejected" : "queued");
-    if (becomes === "cut") expect(lengths()).toEqual([longest]);
-    else for (const length of lengths()) expect(length).not.toBe(longest + 1);
-  });
+  expect(await report(longest)).toMatchObject({ outcome: "queued" });
+  expect(lengths()).toEqual([longest]);
+  outbox.events.length = 0;
+  const { outcome } = await report(longest + 1);
+  expect(outcome).toBe(becomes === "refused" ? "rejected" : "queued");
+  if (becomes === "cut") expect(lengths()).toEqual([longest]);
+  else for (const length of lengths()) expect(length).not.toBe(longest + 1);
 });

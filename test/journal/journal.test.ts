@@ -17,20 +17,6 @@ function startJournal() {
 const payment = makeEvent("payment", { sessionId: "s" }, 1);
 
 describe("the log", () => {
-  it("has one line a minute for each reason, and says how many it left out", async () => {
-    const { clock, lines, journal } = startJournal();
-    for (let n = 0; n < 100; n++) journal.dropped("click", "full", { message: "the memory outbox is full" });
-    journal.dropped("payment", "full", { message: "the memory outbox is full" });
-    await clock.pass(60_000);
-    journal.dropped("click", "full", { message: "the memory outbox is full" });
-    expect(lines).toEqual([
-      "warn express-affiliate: a click was dropped: the memory outbox is full",
-      "warn express-affiliate: a payment was dropped: the memory outbox is full",
-      "warn express-affiliate: a click was dropped: the memory outbox is full (and 99 more like this since the last such line)",
-    ]);
-    expect(journal.counts.dropped.full).toBe(102);
-  });
-
   it("is written by a logger that has only `warn` and `error`", () => {
     const { lines, journal } = startJournal();
     journal.skipped("click", "bot");
@@ -72,16 +58,14 @@ it("masks every address in a notice, whatever is before its @", () => {
   expect(notices).toMatchObject([{ email: "a***@shop.example" }]);
 });
 
-describe("a listener", () => {
-  it("that throws keeps no other from hearing, and is named in the log", () => {
-    const { lines, journal } = startJournal();
-    const heard: unknown[] = [];
-    journal.emitter.on("delivered", throwing("mine"));
-    journal.emitter.on("delivered", (notice) => heard.push(notice));
-    journal.delivered(payment, 2);
-    expect(heard).toMatchObject([{ id: payment.id, kind: "payment", sessionId: "s", attempts: 2 }]);
-    expect(lines).toEqual(['warn express-affiliate: a listener of "delivered" threw: Error: mine']);
-  });
+it("a listener that throws keeps no other from hearing, and is named in the log", () => {
+  const { lines, journal } = startJournal();
+  const heard: unknown[] = [];
+  journal.emitter.on("delivered", throwing("mine"));
+  journal.emitter.on("delivered", (notice) => heard.push(notice));
+  journal.delivered(payment, 2);
+  expect(heard).toMatchObject([{ id: payment.id, kind: "payment", sessionId: "s", attempts: 2 }]);
+  expect(lines).toEqual(['warn express-affiliate: a listener of "delivered" threw: Error: mine']);
 });
 
 describe("a wait for an event", () => {
@@ -118,20 +102,18 @@ describe("a wait for an event", () => {
   });
 });
 
-describe("a line about one event", () => {
-  it("names it as the host does, and by its id", async () => {
-    const { lines, journal } = startJournal();
-    const registration = makeEvent("registration", { sessionId: "s" }, 7);
-    const click = makeEvent("click", { sessionId: "s" }, 3);
-    journal.dead(payment, { reason: "rejected", attempts: 1, code: "422", message: "no" });
-    journal.dropped("registration", "full", { event: registration });
-    journal.dropped("click", "visitor-full", { event: click });
-    expect(lines).toEqual([
-      `warn express-affiliate: the payment "1" (${payment.id}) is now a dead letter: rejected 422 no`,
-      `warn express-affiliate: the registration "7" (${registration.id}) was dropped: the outbox is full, and a more urgent event came`,
-      `warn express-affiliate: the click (${click.id}) was dropped: too many clicks of its visitor wait, and a newer one came`,
-    ]);
-  });
+it("a line about one event names it as the host does, and by its id", async () => {
+  const { lines, journal } = startJournal();
+  const registration = makeEvent("registration", { sessionId: "s" }, 7);
+  const click = makeEvent("click", { sessionId: "s" }, 3);
+  journal.dead(payment, { reason: "rejected", attempts: 1, code: "422", message: "no" });
+  journal.dropped("registration", "full", { event: registration });
+  journal.dropped("click", "visitor-full", { event: click });
+  expect(lines).toEqual([
+    `warn express-affiliate: the payment "1" (${payment.id}) is now a dead letter: rejected 422 no`,
+    `warn express-affiliate: the registration "7" (${registration.id}) was dropped: the outbox is full, and a more urgent event came`,
+    `warn express-affiliate: the click (${click.id}) was dropped: too many clicks of its visitor wait, and a newer one came`,
+  ]);
 });
 
 describe("the events that it has not heard the end of", () => {

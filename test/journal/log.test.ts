@@ -30,17 +30,20 @@ describe("mistakes within a minute", () => {
     expect(texts()).toEqual(MISTAKES.map((message) => `a payment was dropped: ${message}`));
   });
 
-  it("have one line if they differ in a value alone, and the next says how often they were made", async () => {
+  it("have one line a kind if they differ in a value alone, and the next says how often they were made", async () => {
     const { clock, journal, texts } = startJournal();
     const wrong = (amount: number) =>
       journal.dropped("payment", "invalid", { message: `\`leadValue\` must be an amount, got "${amount}"` });
     for (let amount = -1; amount >= -100; amount--) wrong(amount);
+    journal.dropped("registration", "invalid", { message: '`leadValue` must be an amount, got "-1"' });
     await clock.pass(60_000);
     wrong(-101);
     expect(texts()).toEqual([
       'a payment was dropped: `leadValue` must be an amount, got "-1"',
+      'a registration was dropped: `leadValue` must be an amount, got "-1"',
       'a payment was dropped: `leadValue` must be an amount, got "-101" (and 99 more like this since the last such line)',
     ]);
+    expect(journal.counts.dropped.invalid).toBe(102);
   });
 
   it("have one line if dead letters differ in their names alone", () => {
@@ -98,16 +101,14 @@ it("never has more lines within a minute than its bound, whatever strangers send
   );
 });
 
-describe("a notice `dropped`", () => {
-  it.each(["full", "visitor-full", "dead-letters-full"] as const)(
-    "says why, if the outbox has said %s",
-    (reason) => {
-      const { journal, texts } = startJournal();
-      const notices: unknown[] = [];
-      journal.emitter.on("dropped", (notice) => notices.push(notice));
-      journal.dropped("click", reason, { event: makeEvent("click", { clickId: "c" }, 1) });
-      expect(notices).toMatchObject([{ reason, message: expect.stringMatching(/\w+ \w+ \w+/) }]);
-      expect(texts()).toEqual([expect.stringContaining((notices[0] as { message: string }).message)]);
-    },
-  );
-});
+it.each(["full", "visitor-full", "dead-letters-full"] as const)(
+  "a notice `dropped` says why, if the outbox has said %s",
+  (reason) => {
+    const { journal, texts } = startJournal();
+    const notices: unknown[] = [];
+    journal.emitter.on("dropped", (notice) => notices.push(notice));
+    journal.dropped("click", reason, { event: makeEvent("click", { clickId: "c" }, 1) });
+    expect(notices).toMatchObject([{ reason, message: expect.stringMatching(/\w+ \w+ \w+/) }]);
+    expect(texts()).toEqual([expect.stringContaining((notices[0] as { message: string }).message)]);
+  },
+);

@@ -41,11 +41,8 @@ describe.each(eachExpress)("a guard that fails with no error, on $name", ({ expr
     });
   });
 
-  it("hands on an error as it is, and what `next` is called with", async () => {
-    const error = new Error("declined");
+  it("hands on what `next` is called with", async () => {
     const shop = await startShop(express, (app, tracker) => {
-      const declines = () => Promise.reject(error);
-      app.post("/", tracker.onPayment(declines));
       app.post(
         "/route",
         tracker.onPayment((_req, _res, next) => {
@@ -56,8 +53,6 @@ describe.each(eachExpress)("a guard that fails with no error, on $name", ({ expr
       );
       app.post("/route", (_req, res) => void res.send("the next route"));
     });
-    expect(await shop.post()).toMatchObject({ status: 500 });
-    expect(shop.heard).toEqual([error]);
     expect(await shop.post("/route")).toMatchObject({ text: "the next route" });
     expect(await shop.reported()).toEqual(["lead/payment"]);
   });

@@ -10,9 +10,7 @@ import { throwing } from "../helpers/throwing.js";
 import { startTracker } from "../helpers/tracker.js";
 
 describe.each(eachExpress)("onClick on $name", ({ express }) => {
-  const landing = (
-    ...args: Parameters<typeof startLanding> extends [unknown, ...infer Rest] ? Rest : never
-  ) => startLanding(express, ...args);
+  const landing = startLanding.bind(undefined, express);
 
   it("turns the reference into a click, with ids that the visitor takes along", async () => {
     const { visit, clicks } = await landing();
@@ -20,6 +18,8 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
       Referer: "https://user:pass@blog.example/post?token=secret#top",
     });
     const { clickId, sessionId } = response.body;
+    expect(clickId).toMatch(/^[0-9a-z]+-[\w-]{16}-[\w-]{4}$/);
+    expect(sessionId).toMatch(/^[0-9a-f-]{36}$/);
     expect(await clicks()).toEqual([
       {
         clientId: 42,
@@ -186,8 +186,9 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect(again.body).toEqual(first.body);
     expect(await clicks()).toHaveLength(1);
 
-    await visit("/?ref=BOB", { Cookie: cookie });
+    const another = await visit("/?ref=BOB", { Cookie: cookie });
     expect(await clicks()).toHaveLength(2);
+    expect(cookiesOf(await visit("/?ref=ALICE", { Cookie: sentBack(first, another) }))).toEqual([]);
 
     // The click id says when it was made.
     const anHourAgo = (Date.now() - 60 * 60 * 1_000).toString(36);
@@ -196,16 +197,6 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect(body.sessionId).toBe(first.body.sessionId);
     expect(body.clickId).not.toBe(first.body.clickId);
     expect(await clicks()).toHaveLength(3);
-  });
-
-  it("reports each of a few links once an hour to a visitor who alternates between them", async () => {
-    const { visit, clicks } = await landing();
-    const visits: request.Response[] = [];
-    for (const reference of ["ALICE", "BOB", "ALICE", "BOB", "CAROL", "ALICE", "BOB", "CAROL"]) {
-      visits.push(await visit(`/?ref=${reference}`, { Cookie: sentBack(...visits) }));
-    }
-    const references = (await clicks()).map(({ affiliateReference }) => affiliateReference);
-    expect(references).toEqual(["ALICE", "BOB", "CAROL"]);
   });
 
   it("keeps the first click, if its options say so", async () => {
@@ -393,17 +384,6 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     const { visit, clicks } = await landing();
     expect((await visit("/?ref=ALICE", { Host: "a b<>" })).status).toBe(200);
     expect((await clicks())[0]).not.toHaveProperty("clickedUrl");
-  });
-
-  it("reports no address that is not of the web, whatever a trusted proxy says", async () => {
-    const { app, visit, clicks } = await landing();
-    app.set("trust proxy", true);
-    for (const protocol of ["javascript", "data", "file", "ws"]) {
-      await visit("/?ref=ALICE", { "X-Forwarded-Proto": protocol });
-    }
-    const all = await clicks();
-    expect(all).toHaveLength(4);
-    for (const click of all) expect(click).not.toHaveProperty("clickedUrl");
   });
 
   it("reports the click of a request without Host, as HTTP/1.0 allows", async () => {

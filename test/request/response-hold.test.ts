@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { Worker } from "node:worker_threads";
 import type { Express, NextFunction, Request, RequestHandler, Response } from "express";
 import { memoryOutbox, type Payment } from "express-affiliate";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { order } from "../helpers/conversions.js";
 import { eachExpress, serve } from "../helpers/express.js";
 import { startTracker } from "../helpers/tracker.js";
@@ -51,11 +51,9 @@ async function startHost(
   const stored = new SharedArrayBuffer(4);
   const outbox = memoryOutbox();
   const { add } = outbox;
-  Object.assign(outbox, {
-    add: (...args: Parameters<typeof add>) => {
-      Atomics.add(new Int32Array(stored), 0, 1);
-      return add.apply(outbox, args);
-    },
+  vi.spyOn(outbox, "add").mockImplementation((...args) => {
+    Atomics.add(new Int32Array(stored), 0, 1);
+    return add.apply(outbox, args);
   });
   const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
   const app = express();

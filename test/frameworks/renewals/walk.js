@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { app, credited, declined, person, referred, reported } from "./journey.js";
+import { app, credited, declined, person, post, referred, reported } from "./journey.js";
 
 for (const { kept, path, table, columns } of [
   { kept: "in columns", path: "/signup", table: "users", columns: ["click_id", "session_id"] },
@@ -10,8 +10,7 @@ for (const { kept, path, table, columns } of [
   test(`a snapshot that is kept ${kept} credits each renewal to the affiliate`, async () => {
     const visitor = await referred("ALICE");
     const ada = person();
-    const { status } = await visitor.post(path, ada);
-    assert.equal(status, 201);
+    await post(visitor, path, ada, 201);
     for (const month of ["May", "June", "June"]) await app.renewAll(table, month);
     await credited("payment", ada, "ALICE", { linkedThrough: "sessionId", leadValue: 19.9 });
     assert.equal(await reported("payment", { customerEmail: ada.email, affiliateReference: "ALICE" }), 2);
@@ -25,8 +24,7 @@ for (const { kept, path, table, columns } of [
 
   test(`a visitor who declined leaves nothing ${kept}, and no renewal is reported`, async () => {
     const eve = person();
-    const { status } = await (await declined("ALICE")).post(path, eve);
-    assert.equal(status, 201);
+    await post(await declined("ALICE"), path, eve, 201);
     await app.renewAll(table, "August");
     assert.equal(await reported("payment", { customerEmail: eve.email }), 0);
   });

@@ -18,13 +18,15 @@ async function customerOf(visitor) {
   return { ada, customer };
 }
 
-const webhook = (type, object) =>
-  JSON.stringify({ id: `evt_${++ids}`, object: "event", type, data: { object } });
+function webhook(type, object, fields) {
+  const data = { object: { object, currency: "eur", ...fields } };
+  return JSON.stringify({ id: `evt_${++ids}`, object: "event", type, data });
+}
 
-const paid = (fields) => {
-  const invoice = { id: `in_${++ids}`, object: "invoice", amount_paid: 1990, currency: "eur", ...fields };
-  return webhook("invoice.paid", invoice);
-};
+const paid = (fields) =>
+  webhook("invoice.paid", "invoice", { id: `in_${++ids}`, amount_paid: 1990, ...fields });
+
+const json = { "content-type": "application/json" };
 
 /** Delivers a webhook, signed as Stripe signs it; resolves with the status of the answer. */
 async function deliver(
@@ -32,7 +34,7 @@ async function deliver(
   { signedWith = secret, timestamp = Math.floor(Date.now() / 1_000), sent = payload } = {},
 ) {
   const signature = stripe.webhooks.generateTestHeaderString({ payload, secret: signedWith, timestamp });
-  const headers = { "content-type": "application/json", "stripe-signature": signature };
+  const headers = { ...json, "stripe-signature": signature };
   const response = await fetch(url, { method: "POST", headers, body: sent });
   await response.arrayBuffer();
   return response.status;
@@ -72,11 +74,8 @@ test("a webhook that Stripe did not sign is refused", async () => {
   assert.equal(await deliver(payload, { signedWith: "whsec_of_a_stranger" }), 400);
   assert.equal(await deliver(payload, { sent: payload.replace("1990", "9990") }), 400);
   assert.equal(await deliver(payload, { timestamp: 1 }), 400);
-  assert.equal(
-    (await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: payload }))
-      .status,
-    400,
-  );
+  const unsigned = await fetch(url, { method: "POST", headers: json, body: payload });
+  assert.equal(unsigned.status, 400);
   assert.equal(await reported("payment", { customerEmail: ada.email }), 0);
 });
 
@@ -125,20 +124,9 @@ test("the renewals of a customer who has withdrawn their consent are not reporte
 
 test("a refund and a chargeback are noted for a person, once, and not reported", async () => {
   const before = await reported("payment");
-  const refund = webhook("charge.refunded", {
-    id: "ch_1",
-    object: "charge",
-    amount: 1990,
-    amount_refunded: 990,
-    currency: "eur",
-  });
-  const chargeback = webhook("charge.dispute.created", {
-    id: "dp_1",
-    object: "dispute",
-    charge: "ch_2",
-    amount: 1600,
-    currency: "jpy",
-  });
+  const refund = webhook("charge.refunded", "charge", { id: "ch_1", amount: 1990, amount_refunded: 990 });
+  const dispute = { id: "dp_1", charge: "ch_2", amount: 1600, currency: "jpy" };
+  const chargeback = webhook("charge.dispute.created", "dispute", dispute);
   for (const payload of [refund, refund, chargeback]) assert.equal(await deliver(payload), 204);
   assert.deepEqual(
     [...app.corrections.values()],
@@ -152,24 +140,11 @@ test("a refund and a chargeback are noted for a person, once, and not reported",
 
 test("a sale that is refunded within the window is never reported; later, it is noted for a person", async () => {
   const { ada, customer } = await customerOf(await referred("HEIDI"));
+  const from = { receipt_email: ada.email, metadata: app.users.get(customer).affiliate };
   const sale = (id) =>
-    webhook("payment_intent.succeeded", {
-      id,
-      object: "payment_intent",
-      amount_received: 1990,
-      currency: "eur",
-      receipt_email: ada.email,
-      metadata: app.users.get(customer).affiliate,
-    });
-  const refund = (intent, id) =>
-    webhook("charge.refunded", {
-      id,
-      object: "charge",
-      payment_intent: intent,
-      refunded: true,
-      amount_refunded: 1990,
-      currency: "eur",
-    });
+    webhook("payment_intent.succeeded", "payment_intent", { id, amount_received: 1990, ...from });
+  const refund = (payment_intent, id) =>
+    webhook("charge.refunded", "charge", { id, payment_intent, refunded: true, amount_refunded: 1990 });
   assert.equal(await deliver(sale("pi_1")), 204);
   assert.equal(tracker.stats().scheduled.count, 1);
   for (let nth = 0; nth < 2; nth++) assert.equal(await deliver(refund("pi_1", "ch_3")), 204);

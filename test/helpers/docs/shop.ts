@@ -14,11 +14,12 @@ export async function startShop({
 }: Partial<AffiliateOptions> & { before?: RequestHandler[] } = {}) {
   const sandbox = await startSandbox();
   const { url: baseUrl, clientId, apiKey } = sandbox;
-  const tracker = startTracker({ baseUrl, clientId, apiKey, ...options });
+  const service = { baseUrl, clientId, apiKey };
+  const tracker = startTracker({ ...service, ...options });
   const app = express();
   for (const middleware of before) app.use(middleware);
   app.use(tracker);
-  return { sandbox, tracker, app, env: envFor(sandbox) };
+  return { sandbox, service, tracker, app, env: envFor(sandbox) };
 }
 
 /** A shop beside a service that refuses every second payment. */
