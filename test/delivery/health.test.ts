@@ -126,15 +126,6 @@ describe("an outage of an endpoint", () => {
     await rig.clock.pass(4 * SECOND_MS);
     expect(rig.service.sent.length).toBeLessThan(60);
   });
-
-  it("does not count against the events that were tried in it: they go out at once when it ends", async () => {
-    const rig = startDelivery({ reply: () => says(500) });
-    await addMany(rig, 10);
-    await rig.clock.pass(6 * HOUR_MS);
-    rig.service.reply = () => yes;
-    await rig.clock.pass(MINUTE_MS + 2 * SECOND_MS);
-    expect(rig.service.taken).toHaveLength(10);
-  });
 });
 
 describe("an event that is refused", () => {

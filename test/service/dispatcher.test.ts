@@ -3,7 +3,7 @@ import { outcomeOf } from "../../src/delivery/outcome.js";
 import { createTransport, type Transport, type TransportOptions } from "../../src/service/transport.js";
 import { systemClock } from "../../src/shared/clock.js";
 import { certificates } from "../helpers/certificates.js";
-import { closedPort, faultyService } from "../helpers/faulty-service.js";
+import { faultyService } from "../helpers/faulty-service.js";
 import { fixture } from "../helpers/fixture.js";
 import { pay } from "../helpers/pay.js";
 import { startProxy } from "../helpers/proxy.js";
@@ -73,13 +73,6 @@ describe("an outgoing proxy", () => {
       { type: "unreachable", code: "ERR_PROXY" },
     ]);
     expect([trusted.asked.length, expired.asked.length, service.requests.length]).toEqual([1, 0, 1]);
-  });
-
-  it("that is not there leaves the request unsent", async () => {
-    const { url } = await startService();
-    const proxy = new URL(`http://127.0.0.1:${await closedPort()}`);
-    const error = { code: "ERR_PROXY", cause: { code: "ECONNREFUSED" } };
-    expect(await transportTo(url, { proxy }).send(post)).toMatchObject({ ...UNSENT, error });
   });
 
   it("that never answers leaves the request unsent, and is left for a new try", async () => {
