@@ -13,6 +13,7 @@ import {
   answering,
   type Behaviour,
   closedPort,
+  type FaultyService,
   faultyService,
   hangingUp,
   resetting,
@@ -44,33 +45,31 @@ const codeOf = (attempt: Attempt) =>
   attempt.type === "answer" ? attempt.status : errorCodeOf(attempt.error);
 
 describe("a request whose head never left", () => {
-  it("fails if the connection is refused", async () => {
-    const attempt = await transportTo(`http://127.0.0.1:${await closedPort()}`).send(post);
-    expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
-    expect([judge(attempt), codeOf(attempt)]).toEqual(["unreachable", "ECONNREFUSED"]);
-  });
+  const tlsTo = ({ port }: FaultyService) => `https://127.0.0.1:${port}`;
 
-  it("fails if the name does not resolve", async () => {
-    const attempt = await transportTo("http://no-such-host.invalid").send(post);
-    expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
+  it.each<[string, () => Promise<string>, ReturnType<typeof codeOf>[], Partial<TransportOptions>?]>([
+    ["is refused", async () => `http://127.0.0.1:${await closedPort()}`, ["ECONNREFUSED"]],
+    [
+      "has no address, for the name does not resolve",
+      async () => "http://no-such-host.invalid",
+      ["ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT", "ERR_DEADLINE"],
+    ],
+    [
+      // The service takes it and never says a word of TLS.
+      "is not made in time",
+      async () => tlsTo(await faultyService()),
+      ["UND_ERR_CONNECT_TIMEOUT"],
+      { connectTimeoutMs: 100, timeoutMs: 10_000 },
+    ],
+    [
+      "is reset before it stands",
+      async () => tlsTo(await faultyService({ onConnection: (socket) => void socket.resetAndDestroy() })),
+      ["ECONNRESET"],
+    ],
+  ])("fails if the connection %s", async (_name, address, codes, options) => {
+    const attempt = await transportTo(await address(), options).send(post);
     expect(judge(attempt)).toBe("unreachable");
-    expect(["ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT", "ERR_DEADLINE"]).toContain(codeOf(attempt));
-  });
-
-  it("fails if the connection is not made in time", async () => {
-    // It takes the connection and never says a word of TLS.
-    const mute = await faultyService();
-    const options = { connectTimeoutMs: 100, timeoutMs: 10_000 };
-    const attempt = await transportTo(`https://127.0.0.1:${mute.port}`, options).send(post);
-    expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
-    expect([judge(attempt), codeOf(attempt)]).toEqual(["unreachable", "UND_ERR_CONNECT_TIMEOUT"]);
-  });
-
-  it("fails if the connection is reset before it stands", async () => {
-    const service = await faultyService({ onConnection: (socket) => void socket.resetAndDestroy() });
-    const attempt = await transportTo(`https://127.0.0.1:${service.port}`).send(post);
-    expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
-    expect([judge(attempt), codeOf(attempt)]).toEqual(["unreachable", "ECONNRESET"]);
+    expect(codes).toContain(codeOf(attempt));
   });
 
   it("fails if no connection becomes free in time, and is not sent later", async () => {
@@ -131,7 +130,6 @@ describe("a request whose head left", () => {
   ])("is ambiguous where it %s", async (_name, onRequest, code) => {
     const service = await faultyService({ onRequest });
     const attempt = await transportTo(service.url, { timeoutMs: 200 }).send(post);
-    expect(attempt).toMatchObject({ type: "no-answer", requestSent: true });
     expect([judge(attempt), codeOf(attempt)]).toEqual(["ambiguous", code]);
     expect(service.requests).toHaveLength(1);
     expect(inspect(attempt, { depth: 9, showHidden: true })).not.toContain("secret-key");
@@ -242,7 +240,6 @@ describe("a certificate", () => {
     const onConnection = (socket: Socket) => void socket.end("HTTP/1.1 400 No\r\n\r\n");
     const service = await faultyService({ onConnection });
     const attempt = await transportTo(`https://127.0.0.1:${service.port}`).send(post);
-    expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
     expect(judge(attempt)).toBe("unreachable");
   });
 });
