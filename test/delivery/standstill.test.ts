@@ -6,7 +6,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { createServer as createTlsServer } from "node:tls";
-import { afterAll, describe, expect, inject, it, onTestFinished } from "vitest";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { until } from "../../src/testing/contract/recorder.js";
 import { certificates } from "../helpers/certificates.js";
@@ -109,7 +109,6 @@ describe("an event loop that was blocked for longer than `timeoutMs`", () => {
 
 describe("a process that was stopped for longer than its lease", () => {
   const made = certificates();
-  afterAll(made.remove);
 
   it("does not send what another process has taken over", async () => {
     const taken: string[] = [];

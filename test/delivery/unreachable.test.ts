@@ -1,5 +1,5 @@
 /** What is told of a service that no connection reaches: its TLS or an outgoing proxy is at fault. */
-import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { tlsAdvice } from "../../src/delivery/tls-advice.js";
 import { certificates } from "../helpers/certificates.js";
 import { closedPort, faultyService } from "../helpers/faulty-service.js";
@@ -12,7 +12,6 @@ const NOT_HTTP = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n";
 const PAYMENTS = 12;
 
 const made = certificates();
-afterAll(made.remove);
 afterEach(() => void vi.unstubAllEnvs());
 
 /** Reports payments, and gives all that is logged by the time that the service is asked again. */

@@ -61,7 +61,6 @@ describe("an outgoing proxy", () => {
 
   it("is reached over TLS, and the service through it", async () => {
     const made = certificates();
-    onTestFinished(made.remove);
     const service = await faultyService({ tls: made.valid });
     const trusted = await startProxy(undefined, made.valid);
     const expired = await startProxy(undefined, made.expired);

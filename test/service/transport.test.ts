@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { type AddressInfo, createServer as createNetServer, type Socket } from "node:net";
 import { inspect } from "node:util";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { outcomeOf } from "../../src/delivery/outcome.js";
 import type { Attempt } from "../../src/service/attempt.js";
 import { createTransport, type Transport, type TransportOptions } from "../../src/service/transport.js";
@@ -210,7 +210,6 @@ describe("an answer whose head arrived", () => {
 describe("a certificate", () => {
   const attempts = fixture("attempt");
   const made = certificates();
-  afterAll(made.remove);
 
   it("leaves the service unreachable when it is expired, not yet valid, another's, or signed by an unknown authority", async () => {
     const cases = [made.valid, made.expired, made.notYetValid, made.ofAnother, made.selfSigned];
