@@ -24,22 +24,16 @@ if (!hasChromium) {
 export const screenshots = resolve(import.meta.dirname, "../../.screenshots");
 mkdirSync(screenshots, { recursive: true });
 
-function launch(args: readonly string[]): Promise<Browser> {
-  return chromium.launch({
-    executablePath,
-    args: [
-      "--headless",
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-      ...args,
-    ],
-  });
-}
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 
 /**
  * A page without cookies, closed with the test. Errors in its scripts fail the test. With options it
@@ -57,7 +51,7 @@ export function describeInChromium(
     let browser: Browser;
     let shared: BrowserContext;
     beforeAll(async () => {
-      browser = await launch(args);
+      browser = await chromium.launch({ executablePath, args: [...FLAGS, ...args] });
       shared = await browser.newContext();
     });
     afterAll(() => browser.close());
