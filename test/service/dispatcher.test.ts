@@ -1,7 +1,5 @@
-import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { outcomeOf } from "../../src/delivery/outcome.js";
-import { createTransport, type Transport, type TransportOptions } from "../../src/service/transport.js";
-import { systemClock } from "../../src/shared/clock.js";
 import { certificates } from "../helpers/certificates.js";
 import { faultyService } from "../helpers/faulty-service.js";
 import { fixture } from "../helpers/fixture.js";
@@ -9,24 +7,9 @@ import { pay } from "../helpers/pay.js";
 import { startProxy } from "../helpers/proxy.js";
 import { startService } from "../helpers/service.js";
 import { API_KEY, startTracker } from "../helpers/tracker.js";
-
-const post = { method: "POST", path: "/api/v1/tracking/click", body: { clientId: 1 } } as const;
+import { post, transportTo } from "./helpers.js";
 
 const UNSENT = { type: "no-answer", requestSent: false };
-
-function transportTo(url: string, options: Partial<TransportOptions>): Transport {
-  const transport = createTransport({
-    baseUrl: new URL(url),
-    connections: 2,
-    connectTimeoutMs: 1_000,
-    timeoutMs: 5_000,
-    headers: { authorization: `Bearer ${API_KEY}` },
-    clock: systemClock,
-    ...options,
-  });
-  onTestFinished(() => transport.close());
-  return transport;
-}
 
 describe("an outgoing proxy", () => {
   const attempts = fixture("attempt");

@@ -5,8 +5,7 @@ import { inspect } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { outcomeOf } from "../../src/delivery/outcome.js";
 import type { Attempt } from "../../src/service/attempt.js";
-import { createTransport, type Transport, type TransportOptions } from "../../src/service/transport.js";
-import { systemClock } from "../../src/shared/clock.js";
+import type { TransportOptions } from "../../src/service/transport.js";
 import { errorCodeOf } from "../../src/shared/errors.js";
 import { certificates } from "../helpers/certificates.js";
 import {
@@ -23,22 +22,7 @@ import {
 import { fixture } from "../helpers/fixture.js";
 import { startService } from "../helpers/service.js";
 import { withResolvers } from "../helpers/with-resolvers.js";
-
-const post = { method: "POST", path: "/api/v1/tracking/click", body: { clientId: 1 } } as const;
-
-function transportTo(url: string, options: Partial<TransportOptions> = {}): Transport {
-  const transport = createTransport({
-    baseUrl: new URL(url),
-    connections: 4,
-    connectTimeoutMs: 1_000,
-    timeoutMs: 1_000,
-    headers: { authorization: "Bearer secret-key" },
-    clock: systemClock,
-    ...options,
-  });
-  onTestFinished(() => transport.close());
-  return transport;
-}
+import { post, transportTo } from "./helpers.js";
 
 const judge = (attempt: Attempt) => outcomeOf(attempt, { maybeTaken: false, now: Date.now() }).type;
 const codeOf = (attempt: Attempt) =>
@@ -136,19 +120,17 @@ describe("a request whose head left", () => {
   });
 });
 
-const BROKEN_BODIES: [string, Behaviour][] = [
-  ["breaks off", (socket) => void socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{")],
-  ["never ends", saying("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{")],
-  ["is no JSON", saying("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK")],
-  [
-    "has more than its length",
-    saying("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}HTTP/1.1 500 No\r\n\r\n"),
-  ],
-  ["is in chunks that are none", saying("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzzz\r\n")],
-];
-
 describe("an answer whose head arrived", () => {
-  it.each(BROKEN_BODIES)("is delivered with its 200, though its body %s", async (_name, onRequest) => {
+  it.each<[string, Behaviour]>([
+    ["breaks off", (socket) => void socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{")],
+    ["never ends", saying("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{")],
+    ["is no JSON", saying("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK")],
+    [
+      "has more than its length",
+      saying("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}HTTP/1.1 500 No\r\n\r\n"),
+    ],
+    ["is in chunks that are none", saying("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzzz\r\n")],
+  ])("is delivered with its 200, though its body %s", async (_name, onRequest) => {
     const service = await faultyService({ onRequest });
     const attempt = await transportTo(service.url, { timeoutMs: 200 }).send(post);
     expect(attempt).toMatchObject({ type: "answer", status: 200 });
