@@ -1,7 +1,13 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import axe, { type RunOptions } from "axe-core";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished } from "vitest";
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -18,24 +24,21 @@ if (!hasChromium) {
 export const screenshots = resolve(import.meta.dirname, "../../.screenshots");
 mkdirSync(screenshots, { recursive: true });
 
-function launch(args: readonly string[]): Promise<Browser> {
-  return chromium.launch({
-    executablePath,
-    args: [
-      "--headless",
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-      ...args,
-    ],
-  });
-}
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 
-/** A page in a browser profile of its own, closed with the test. Errors in its scripts fail the test. */
+/**
+ * A page without cookies, closed with the test. Errors in its scripts fail the test. With options it
+ * has a browser profile of its own, which takes a second to make.
+ */
 type OpenPage = (options?: BrowserContextOptions) => Promise<Page>;
 
 /** Tests that share a browser. `openShopper`: as `openPage`, and a server takes it for no bot. */
@@ -46,18 +49,22 @@ export function describeInChromium(
 ): void {
   describe.skipIf(!hasChromium)(name, () => {
     let browser: Browser;
+    let shared: BrowserContext;
     beforeAll(async () => {
-      browser = await launch(args);
+      browser = await chromium.launch({ executablePath, args: [...FLAGS, ...args] });
+      shared = await browser.newContext();
     });
     afterAll(() => browser.close());
 
-    async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
-      const context = await browser.newContext(options);
+    async function openPage(options?: BrowserContextOptions): Promise<Page> {
+      const context = options ? await browser.newContext(options) : shared;
       const page = await context.newPage();
       const errors: unknown[] = [];
       page.on("pageerror", (error) => errors.push(error));
       onTestFinished(async () => {
-        await context.close();
+        await page.close();
+        if (context === shared) await context.clearCookies();
+        else await context.close();
         if (errors.length > 0) throw new AggregateError(errors, "errors in the page");
       });
       return page;

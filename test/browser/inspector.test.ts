@@ -30,21 +30,6 @@ describeInChromium("the inspector", ({ openPage }) => {
   const visitor = (page: Page, name: string | RegExp) => page.getByRole("listitem", { name });
 
   describe("the stream of visitors", () => {
-    test("shows a visitor's way live, as it happens", async ({ sandbox }) => {
-      const page = await inspect(sandbox);
-      await page.getByText("No visitor yet.").waitFor();
-
-      await sendClick(sandbox);
-      await visitor(page, "session-1").getByText("ALICE").waitFor();
-      await sendRegistration(sandbox, { customerName: "Bo Berg" });
-      await visitor(page, "Bo Berg").getByText("ALICE, through the click id of click 1").waitFor();
-      await sendPayment(sandbox);
-      await visitor(page, "Bo Berg").getByText("ALICE, through the session id of click 1").waitFor();
-
-      expect(await page.locator(".visitor").count()).toBe(1);
-      expect(await affiliatesIn(page)).toEqual(["ALICE 49.90 1 click, 1 registration, 1 payment"]);
-    });
-
     test("puts first what was not linked, and says why, with the facts and the request", async () => {
       const sandbox = await startSandbox();
       await sendRegistration(sandbox, { clickId: "late", email: "cy@shop.test" });

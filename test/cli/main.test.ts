@@ -52,6 +52,7 @@ describe("the command line", () => {
     async (command) => {
       const { code, stdout } = await cli(command, "--help");
       expect(code).toBe(0);
+      expect(stdout).toContain(`Usage: express-affiliate ${command} `);
       expect(stdout).toContain("Exit code: 0");
       for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
       const [, rest = ""] = textOf("docs/cli.md").split(`\n## ${command}\n`);

@@ -34,11 +34,6 @@ describe("the command `migrations`", () => {
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain(because);
   });
-
-  it("prints how it is used", async () => {
-    const out = expect.stringContaining("Usage: express-affiliate migrations");
-    expect(await run("--help")).toMatchObject({ code: 0, out });
-  });
 });
 
 describeWithPostgres("what the command `migrations` prints", (database) => {

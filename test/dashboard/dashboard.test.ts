@@ -84,7 +84,7 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
     await expect.poll(unreported).toEqual({ registration: 0, payment: 2 });
   });
 
-  it("shows what waits, by kind and age, and how the endpoints are", async () => {
+  it("shows how much waits, how the endpoints are, and what failed last", async () => {
     const service = await faultyService({ onRequest: answering(503) });
     const tracker = startTracker({ baseUrl: service.url });
     const page = await openDashboard(appWith(tracker, { express }));
@@ -95,16 +95,7 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
     await expect
       .poll(async () => (await page.get("state")).body)
       .toMatchObject({
-        outbox: {
-          queued: 5,
-          oldestMs: expect.any(Number),
-          waiting: {
-            click: { queued: 1, oldestMs: expect.any(Number) },
-            registration: { queued: 0, oldestMs: null },
-            payment: { queued: 4, oldestMs: expect.any(Number) },
-          },
-          dead: { rejected: 0, unconfirmed: 0, expired: 0 },
-        },
+        outbox: { queued: 5, oldestMs: expect.any(Number) },
         process: {
           name: expect.stringContaining(`process ${process.pid}`),
           state: "paused",

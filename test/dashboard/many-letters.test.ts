@@ -16,13 +16,12 @@ import { appWith, openDashboard } from "./helpers.js";
  */
 async function filled(create: () => Outbox | Promise<Outbox>) {
   await using stage = await Stage.open(create);
-  const [first, ...others] = (["payment", "payment", "registration", "click"] as const).map((kind) =>
-    largeSample(kind, 100_000),
-  );
+  const damaged = largeSample("payment", 100_000);
+  const others = (["payment", "registration", "click"] as const).map((kind) => largeSample(kind, 100_000));
   const unconfirmed = sample("payment");
-  await stage.giveUp([first as typeof unconfirmed, ...others]);
+  await stage.giveUp([damaged, ...others]);
   await stage.giveUp([unconfirmed], { ...REJECTED, reason: "unconfirmed" });
-  return { damaged: first as typeof unconfirmed, unconfirmed };
+  return { damaged, unconfirmed };
 }
 
 async function pageOver(outbox: Outbox) {

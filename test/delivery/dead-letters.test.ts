@@ -49,23 +49,6 @@ describe("a dead letter", () => {
     expect(letter).not.toHaveProperty("status");
   });
 
-  it("that was unconfirmed is settled by a 409 when it is retried; one that was rejected is not", async () => {
-    const { clock, service, add, outbox } = startDelivery({
-      reply: () => ({ taken: true, afterMs: 1, silence: "sent" }),
-    });
-    const unconfirmed = await add("payment", { sessionId: "a" });
-    await clock.pass(10);
-    service.reply = () => says(400);
-    const rejected = await add("payment", { sessionId: "b" });
-    await clock.pass(10);
-    service.reply = () => says(409);
-    await outbox.deadLetters.retryAll();
-    await outbox.deadLetters.retryAll({ reason: "unconfirmed" });
-    await clock.pass(HOUR_MS);
-    expect((await outbox.deadLetters.list()).map(({ id }) => id)).toEqual([rejected.id]);
-    expect(service.taken).toEqual([unconfirmed.id]);
-  });
-
   it("that had expired gets its whole time again", async () => {
     const { clock, service, add, outbox } = startDelivery({ maxAgeMs: HOUR_MS, reply: () => says(500) });
     const { id } = await add("payment", { sessionId: "a" });
@@ -113,16 +96,10 @@ describe("never shows", () => {
       const tracker = startTracker({ baseUrl: service.url, logger, delivery: { concurrency: 1 } });
       const notices: unknown[] = [];
       const names = ["queued", "delivered", "retry", "dead", "dropped", "paused", "resumed"] as const;
-      const told = new Promise<void>((resolve) => {
-        for (const name of names) {
-          tracker.on(name, (notice) => {
-            notices.push(notice);
-            if (name !== "queued") resolve();
-          });
-        }
-      });
+      for (const name of names) tracker.on(name, (notice) => notices.push(notice));
       await tracker.trackPayment(happened, { sessionId: "s" });
-      await told;
+      // That it is queued, and what became of it.
+      await expect.poll(() => notices.length).toBeGreaterThan(1);
       const refusal = await tracker.client.status("s").catch((error: unknown) => error);
       const letters = await tracker.deadLetters.list();
       const everything = [notices, logger.lines, letters, refusal, tracker];
@@ -132,16 +109,6 @@ describe("never shows", () => {
       if (status === 400) expect(letters[0]?.event).toMatchObject({ customerEmail: happened.customerEmail });
     },
   );
-
-  it("the key in what `client` rejects with, when the service answers with garbage that quotes it", async () => {
-    const service = await faultyService({
-      onRequest: (socket) => void socket.write(`\0 ${API_KEY} is no HTTP\r\n\r\n`),
-    });
-    const error = await startTracker({ baseUrl: service.url })
-      .client.status("s")
-      .catch((thrown: unknown) => thrown);
-    expect(inspect(error, { depth: 12, showHidden: true })).not.toContain(API_KEY);
-  });
 
   it("an empty message, if the error has none of its own", async () => {
     const tracker = startTracker({ baseUrl: `http://localhost:${await closedPort()}` });

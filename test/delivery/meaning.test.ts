@@ -1,8 +1,9 @@
+import type { EventKind } from "express-affiliate";
 import { describe, expect, it } from "vitest";
 import { hanging, type Reply, refused, says, startDelivery } from "../helpers/virtual-delivery.js";
 
 /** A payment whose first attempt ends like this, and whose second is answered 409. */
-async function answeredTwice(first: Reply, kind: "payment" | "click" = "payment") {
+async function answeredTwice(first: Reply, kind: EventKind = "payment") {
   const rig = startDelivery({ reply: () => first });
   await rig.add(kind, { sessionId: "s" });
   await rig.clock.pass(first.afterMs + 1);
@@ -29,8 +30,9 @@ describe("a 409", () => {
     },
   );
 
-  it("after silence is that proof for what may be sent again", async () => {
-    expect(await answeredTwice(hanging, "click")).toMatchObject({ queued: 0, dead: { rejected: 0 } });
+  it.each(["click", "registration"] as const)("after silence is that proof for a %s", async (kind) => {
+    const dead = { rejected: 0, unconfirmed: 0 };
+    expect(await answeredTwice(hanging, kind)).toMatchObject({ queued: 0, dead });
   });
 
   it.each([

@@ -6,11 +6,11 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { createServer as createTlsServer } from "node:tls";
-import { afterAll, describe, expect, inject, it, onTestFinished } from "vitest";
+import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { until } from "../../src/testing/contract/recorder.js";
 import { certificates } from "../helpers/certificates.js";
-import { answering, faultyService, silent } from "../helpers/faulty-service.js";
+import { answering, type Behaviour, faultyService, silent } from "../helpers/faulty-service.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite");
@@ -64,52 +64,51 @@ async function stopBetweenTransactions(host: ChildProcess, directory: string): P
 }
 
 describe("an event loop that was blocked for longer than `timeoutMs`", () => {
-  it("reads the answer that lies in the socket before it judges the deadline", async () => {
-    const service = await faultyService({ onRequest: answering(200) });
+  /** Reports a payment to a service, and blocks. Resolves to what the host was told of it. */
+  async function saidAfter(onRequest: Behaviour, block: string) {
+    const service = await faultyService({ onRequest });
     const { said, heard } = startHost(`
       const tracker = track({ baseUrl: "${service.url}", delivery: { timeoutMs: 300 } });
       tracker.trackPayment(payment(1), { sessionId: "s" });
-      // Sent in the next turn or the one after it; the answer comes while nothing here is running.
-      require("node:diagnostics_channel").subscribe("undici:client:sendHeaders", () => setImmediate(block, 2_000));
+      ${block}
     `);
     await heard();
+    return { said, sent: service.requests.length };
+  }
+
+  // It is sent in the next turn or the one after it; an answer comes while nothing here is running.
+  const AS_IT_IS_SENT = `
+    require("node:diagnostics_channel").subscribe("undici:client:sendHeaders", () => setImmediate(block, 2_000));
+  `;
+
+  it("reads the answer that lies in the socket before it judges the deadline", async () => {
+    const { said } = await saidAfter(answering(200), AS_IT_IS_SENT);
     expect(said).toEqual([{ name: "delivered", attempts: 1 }]);
   });
 
   it("sends nothing that it could not send before, and tries it again as if new", async () => {
-    const service = await faultyService({ onRequest: answering(200) });
-    const { said, heard } = startHost(`
-      const tracker = track({ baseUrl: "${service.url}", delivery: { timeoutMs: 300 } });
-      tracker.trackPayment(payment(1), { sessionId: "s" });
+    // The connection comes while nothing here is running, and with it the deadline.
+    const asItConnects = `
       const socket = require("node:net").Socket.prototype;
       const { connect } = socket;
-      // The connection comes while nothing here is running, and with it the deadline.
       socket.connect = function (...args) {
         socket.connect = connect;
         process.nextTick(block, 2_000);
         return connect.apply(this, args);
       };
-    `);
-    await heard();
-    expect(said).toEqual([{ name: "delivered", attempts: 1 }]);
-    expect(service.requests).toHaveLength(1);
+    `;
+    const told = await saidAfter(answering(200), asItConnects);
+    expect(told).toEqual({ said: [{ name: "delivered", attempts: 1 }], sent: 1 });
   });
 
   it("holds a payment that was sent, and to which no answer came", async () => {
-    const service = await faultyService({ onRequest: silent });
-    const { said, heard } = startHost(`
-      const tracker = track({ baseUrl: "${service.url}", delivery: { timeoutMs: 300 } });
-      tracker.trackPayment(payment(1), { sessionId: "s" });
-      require("node:diagnostics_channel").subscribe("undici:client:sendHeaders", () => setImmediate(block, 2_000));
-    `);
-    await heard();
+    const { said } = await saidAfter(silent, AS_IT_IS_SENT);
     expect(said).toMatchObject([{ name: "dead", reason: "unconfirmed" }]);
   });
 });
 
 describe("a process that was stopped for longer than its lease", () => {
   const made = certificates();
-  afterAll(made.remove);
 
   it("does not send what another process has taken over", async () => {
     const taken: string[] = [];

@@ -1,5 +1,5 @@
 /** What is told of a service that no connection reaches: its TLS or an outgoing proxy is at fault. */
-import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { tlsAdvice } from "../../src/delivery/tls-advice.js";
 import { certificates } from "../helpers/certificates.js";
 import { closedPort, faultyService } from "../helpers/faulty-service.js";
@@ -12,7 +12,6 @@ const NOT_HTTP = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n";
 const PAYMENTS = 12;
 
 const made = certificates();
-afterAll(made.remove);
 afterEach(() => void vi.unstubAllEnvs());
 
 /** Reports payments, and gives all that is logged by the time that the service is asked again. */
@@ -39,7 +38,7 @@ describe("an outgoing proxy that opens no tunnel", () => {
     return answer === "is not trusted" ? startProxy(undefined, made.selfSigned) : startProxy(answer);
   }
 
-  const cases: [Parameters<typeof proxyThat>[0], RegExp][] = [
+  it.each<[Parameters<typeof proxyThat>[0], RegExp]>([
     [502, /proxy answered CONNECT with 502; /],
     [403, /proxy answered CONNECT with 403: it does not allow the service's host/],
     [407, /proxy answered CONNECT with 407: it wants a user and a password/],
@@ -51,9 +50,7 @@ describe("an outgoing proxy that opens no tunnel", () => {
       "is not trusted",
       /no tunnel .*this machine does not know the authority that signed the proxy's certificate/,
     ],
-  ];
-
-  it.each(cases)("(%s) is an outage of the origin, told once with what it said", async (answer, says) => {
+  ])("(%s) is an outage of the origin, told once with what it said", async (answer, says) => {
     const service = await startService();
     const { address, asked } = await proxyThat(answer);
     const proxy = address.replace("://", "://bob:pa55word@");
@@ -72,7 +69,7 @@ describe("an outgoing proxy that opens no tunnel", () => {
 });
 
 describe("a connection that TLS does not let stand", () => {
-  const cases: [string, () => Parameters<typeof faultyService>[0], RegExp][] = [
+  it.each<[string, () => Parameters<typeof faultyService>[0], RegExp]>([
     ["has expired", () => ({ tls: made.expired }), /NODE_EXTRA_CA_CERTS|expired/],
     [
       "is signed by itself",
@@ -91,15 +88,10 @@ describe("a connection that TLS does not let stand", () => {
       () => ({ onConnection: (socket) => void socket.once("data", () => socket.end(NOT_HTTP)) }),
       /no TLS in common/,
     ],
-  ];
-
-  it.each(cases)(
-    "since the certificate %s, is told once, with what to do",
-    async (_name, options, remedy) => {
-      const service = await faultyService(options());
-      expectOneWarning(await loggedInOutage({ baseUrl: service.url.replace("http:", "https:") }), remedy);
-    },
-  );
+  ])("since the certificate %s, is told once, with what to do", async (_name, options, remedy) => {
+    const service = await faultyService(options());
+    expectOneWarning(await loggedInOutage({ baseUrl: service.url.replace("http:", "https:") }), remedy);
+  });
 });
 
 it.each([

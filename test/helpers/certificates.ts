@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { scratchDirectory } from "./scratch.js";
 
 export interface Certificate {
   readonly key: string;
@@ -13,7 +13,7 @@ export interface Certificate {
  * needed.
  */
 export function certificates() {
-  const directory = mkdtempSync(join(tmpdir(), "certificates-"));
+  const directory = scratchDirectory();
   const file = (name: string) => join(directory, name);
   const openssl = (command: string) =>
     execFileSync("openssl", command.split(" "), { cwd: directory, stdio: ["ignore", "pipe", "ignore"] });
@@ -28,10 +28,8 @@ export function certificates() {
     };
   }
 
-  function selfSigned(name: string, more: string): Certificate {
-    return once(name, () => openssl(`req -x509 ${newKey(name)} -out ${name}.crt -days 2 ${more}`));
-  }
-
+  const selfSigned = (name: string, more: string) =>
+    once(name, () => openssl(`req -x509 ${newKey(name)} -out ${name}.crt -days 2 ${more}`));
   const authority = () => selfSigned("authority", "-subj /CN=Authority");
 
   /** `dates`: when it begins and ends, by options of `openssl ca`. */

@@ -3,6 +3,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { afterAll, onTestFinished } from "vitest";
 
+export { freePort as closedPort } from "./own-server.js";
+
 export interface RawRequest {
   readonly method: string;
   readonly path: string;
@@ -20,20 +22,13 @@ export interface FaultyServiceOptions {
   readonly tls?: TlsOptions;
 }
 
-export interface FaultyService {
-  readonly url: string;
-  readonly port: number;
-  readonly requests: RawRequest[];
-  /** Connections: how many there are, were at most at once, and were in all. */
-  readonly connections: { open: number; most: number; total: number };
-  onRequest: Behaviour;
-  stop(): Promise<void>;
-}
+export type FaultyService = Awaited<ReturnType<typeof startFaultyService>>;
 
 /** A service on a bare socket, which can misbehave as no HTTP server would. */
-export async function startFaultyService(options: FaultyServiceOptions = {}): Promise<FaultyService> {
+export async function startFaultyService(options: FaultyServiceOptions = {}) {
   const { onConnection, onRequest = answering(200), tls } = options;
   const requests: RawRequest[] = [];
+  // How many there are, were at most at once, and were in all.
   const connections = { open: 0, most: 0, total: 0 };
   const sockets = new Set<Socket>();
 
@@ -71,14 +66,8 @@ export async function startFaultyService(options: FaultyServiceOptions = {}): Pr
     if (server.listening) await new Promise((resolve) => server.close(resolve));
   }
 
-  const service: FaultyService = {
-    url: `${tls ? "https" : "http"}://127.0.0.1:${port}`,
-    port,
-    requests,
-    connections,
-    onRequest,
-    stop,
-  };
+  const url = `${tls ? "https" : "http"}://127.0.0.1:${port}`;
+  const service = { url, port, requests, connections, onRequest, stop };
   return service;
 }
 
@@ -130,12 +119,3 @@ export const saying =
 export const resetting: Behaviour = (socket) => void socket.resetAndDestroy();
 export const hangingUp: Behaviour = (socket) => void socket.destroy();
 export const silent: Behaviour = () => {};
-
-/** A port of this machine on which nothing listens. */
-export async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

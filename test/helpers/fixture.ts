@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build, type Plugin } from "esbuild";
@@ -6,26 +7,14 @@ import { afterAll, beforeAll } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-export interface Run {
-  readonly child: ChildProcess;
-  /** What it wrote to stdout: each line is JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
-  readonly said: any[];
-  /** Resolves to the next line that it says. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
-  next(): Promise<any>;
-  /** Resolves when it is over. */
-  readonly over: Promise<{ code: number | null; signal: string | null; stderr: string }>;
-}
-
-export type RunFixture = (args: readonly unknown[], env?: Record<string, string>) => Run;
+export type Run = ReturnType<ReturnType<typeof fixture>>;
 
 /**
  * A program of test/fixtures, to run as a process of its own: built before the tests of a file and
  * removed after them. Its arguments arrive as JSON in `process.argv[2]`; it prints one JSON value a
  * line.
  */
-export function fixture(name: string, plugins: Plugin[] = []): RunFixture {
+export function fixture(name: string, plugins: Plugin[] = []) {
   let directory = "";
   const children: ChildProcess[] = [];
   beforeAll(async () => {
@@ -52,13 +41,14 @@ export function fixture(name: string, plugins: Plugin[] = []): RunFixture {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  return (args, env = {}) => {
+  return (args: readonly unknown[], env: Record<string, string> = {}) => {
     const child = spawn(process.execPath, [join(directory, `${name}.mjs`), JSON.stringify(args)], {
       env: { PATH: process.env.PATH ?? "", ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
     children.push(child);
-    const said: unknown[] = [];
+    // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
+    const said: any[] = [];
     let read = 0;
     let notify = () => {};
     let text = "";
@@ -77,7 +67,9 @@ export function fixture(name: string, plugins: Plugin[] = []): RunFixture {
     });
     return {
       child,
+      /** What it wrote to stdout: each line is JSON. */
       said,
+      /** Resolves to the next line that it says. */
       async next() {
         while (said.length <= read) {
           await new Promise<void>((resolve, reject) => {
@@ -87,9 +79,8 @@ export function fixture(name: string, plugins: Plugin[] = []): RunFixture {
         }
         return said[read++];
       },
-      over: new Promise((resolve) =>
-        child.once("close", (code, signal) => resolve({ code, signal, stderr })),
-      ),
+      /** Resolves when it is over. */
+      over: once(child, "close").then(([code, signal]) => ({ code, signal, stderr })),
     };
   };
 }

@@ -11,15 +11,6 @@ export interface Received {
   readonly body: any;
 }
 
-export interface Service {
-  readonly url: string;
-  readonly received: Received[];
-  /** What was posted: everything but status requests. */
-  readonly posted: Received[];
-  /** How many connections there have been. */
-  readonly connections: number;
-}
-
 /** Answers one request; its result is sent as JSON, unless it has answered by itself. */
 export type Answer = (request: Received, res: ServerResponse) => unknown;
 
@@ -27,8 +18,9 @@ export type Answer = (request: Received, res: ServerResponse) => unknown;
  * A tracking service that records its requests, and gives the answers of the test. Ends with the
  * test.
  */
-export async function startService(answer: Answer = () => ({ success: true, leadId: 1 })): Promise<Service> {
+export async function startService(answer: Answer = () => ({ success: true, leadId: 1 })) {
   const received: Received[] = [];
+  // Everything but status requests.
   const posted: Received[] = [];
   const server = createServer(async (req, res) => {
     const chunks: Buffer[] = [];
@@ -60,6 +52,7 @@ export async function startService(answer: Answer = () => ({ success: true, lead
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
     posted,
+    /** How many there have been. */
     get connections() {
       return connections;
     },

@@ -1,12 +1,8 @@
-import { type Affiliate, type AffiliateOptions, affiliate, type Logger } from "express-affiliate";
+import { type Affiliate, type AffiliateOptions, affiliate } from "express-affiliate";
 import { onTestFinished } from "vitest";
 
-export interface LinesLogger extends Logger {
-  readonly lines: string[];
-}
-
 /** A logger that keeps its lines. */
-export function linesLogger(): LinesLogger {
+export function linesLogger() {
   const lines: string[] = [];
   const keep = (line: string) => lines.push(line);
   return { lines, debug: keep, info: keep, warn: keep, error: keep };

@@ -37,14 +37,6 @@ test.each(["status", "click,status", "none"])(
   },
 );
 
-test("prints its help", async () => {
-  expect(await run("--help")).toMatchObject({ code: 0, out: expect.stringContaining("--db FILE") });
-});
-
-test("refuses a flag that does not exist", async () => {
-  expect(await run("--prot 1")).toMatchObject({ code: 2, err: expect.stringContaining("--prot") });
-});
-
 test("refuses values that are wrong, by name", async () => {
   const { code, err } = await run("--port http --client-id none --require-key-for click,refund");
   expect(code).toBe(2);

@@ -48,12 +48,11 @@ test("hang: reads the request, never answers, and records nothing", async ({ san
 });
 
 describe("answers with no HTTP at all:", () => {
-  const cases: [FaultMode, number][] = [
+  test.for<[FaultMode, number]>([
     ["reset", 0],
     ["reset-after", 1],
     ["garbage", 0],
-  ];
-  test.for(cases)("%s, and records %i clicks", async ([mode, recorded], { sandbox }) => {
+  ])("%s, and records %i clicks", async ([mode, recorded], { sandbox }) => {
     await sandbox.fail(mode);
     const code = await sendClick(sandbox).catch(causeCode);
     expect(code).toBe(mode === "garbage" ? "HTTPParserError" : "ECONNRESET");

@@ -13,20 +13,13 @@ export async function startSandbox(options?: SandboxOptions): Promise<Sandbox> {
 /** Gives each test that asks for it a `sandbox` of its own. */
 export const test = plainTest.extend("sandbox", () => startSandbox());
 
-export interface Answered {
-  status: number;
-  headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: whatever JSON came
-  body: any;
-}
-
 /** Calls the sandbox: a POST if there is a body, else a GET. */
 export async function call(
   sandbox: Sandbox,
   path: string,
   body?: unknown,
   headers: Record<string, string> = {},
-): Promise<Answered> {
+) {
   const res = await fetch(`${sandbox.url}/api/v1/tracking/${path}`, {
     ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
     headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
@@ -69,7 +62,7 @@ export const key = (sandbox: Sandbox) => ({ authorization: `Bearer ${sandbox.api
 
 const senderOf =
   (path: string, body: (fields?: object) => object) =>
-  (sandbox: Sandbox, fields?: object, headers?: Record<string, string>): Promise<Answered> =>
+  (sandbox: Sandbox, fields?: object, headers?: Record<string, string>) =>
     call(sandbox, path, body(fields), headers);
 
 export const sendClick = senderOf("click", click);

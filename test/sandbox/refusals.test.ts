@@ -28,7 +28,8 @@ describe("the API key", () => {
 describe("§7's error body answers", () => {
   const post = (body: BodyInit, headers = json): RequestInit => ({ method: "POST", headers, body });
   const posted = (body: object) => post(JSON.stringify(body));
-  const cases: [string, number, string, RequestInit][] = [
+
+  test.each<[string, number, string, RequestInit]>([
     ["malformed JSON", 400, "click", post("{")],
     ["an empty body", 400, "click", post("")],
     ["a body that is not UTF-8", 400, "click", post(Buffer.from([0x22, 0xff, 0x22]))],
@@ -45,9 +46,7 @@ describe("§7's error body answers", () => {
     ["a GET of a POST", 405, "lead/payment", {}],
     ["a path that is none", 404, "refund", post("{}")],
     ["a broken escape", 400, "status/%E0%A4%A", {}],
-  ];
-
-  test.each(cases)("%s with %i", async (_, status, path, init) => {
+  ])("%s with %i", async (_, status, path, init) => {
     const sandbox = await startSandbox({ requireKeyFor: [] });
     const res = await fetch(`${sandbox.url}/api/v1/tracking/${path}`, init);
     expect(res.status).toBe(status);

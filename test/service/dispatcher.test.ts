@@ -1,32 +1,15 @@
-import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { outcomeOf } from "../../src/delivery/outcome.js";
-import { createTransport, type Transport, type TransportOptions } from "../../src/service/transport.js";
-import { systemClock } from "../../src/shared/clock.js";
 import { certificates } from "../helpers/certificates.js";
-import { closedPort, faultyService } from "../helpers/faulty-service.js";
+import { faultyService } from "../helpers/faulty-service.js";
 import { fixture } from "../helpers/fixture.js";
 import { pay } from "../helpers/pay.js";
 import { startProxy } from "../helpers/proxy.js";
 import { startService } from "../helpers/service.js";
 import { API_KEY, startTracker } from "../helpers/tracker.js";
-
-const post = { method: "POST", path: "/api/v1/tracking/click", body: { clientId: 1 } } as const;
+import { post, transportTo } from "./helpers.js";
 
 const UNSENT = { type: "no-answer", requestSent: false };
-
-function transportTo(url: string, options: Partial<TransportOptions>): Transport {
-  const transport = createTransport({
-    baseUrl: new URL(url),
-    connections: 2,
-    connectTimeoutMs: 1_000,
-    timeoutMs: 5_000,
-    headers: { authorization: `Bearer ${API_KEY}` },
-    clock: systemClock,
-    ...options,
-  });
-  onTestFinished(() => transport.close());
-  return transport;
-}
 
 describe("an outgoing proxy", () => {
   const attempts = fixture("attempt");
@@ -61,7 +44,6 @@ describe("an outgoing proxy", () => {
 
   it("is reached over TLS, and the service through it", async () => {
     const made = certificates();
-    onTestFinished(made.remove);
     const service = await faultyService({ tls: made.valid });
     const trusted = await startProxy(undefined, made.valid);
     const expired = await startProxy(undefined, made.expired);
@@ -73,13 +55,6 @@ describe("an outgoing proxy", () => {
       { type: "unreachable", code: "ERR_PROXY" },
     ]);
     expect([trusted.asked.length, expired.asked.length, service.requests.length]).toEqual([1, 0, 1]);
-  });
-
-  it("that is not there leaves the request unsent", async () => {
-    const { url } = await startService();
-    const proxy = new URL(`http://127.0.0.1:${await closedPort()}`);
-    const error = { code: "ERR_PROXY", cause: { code: "ECONNREFUSED" } };
-    expect(await transportTo(url, { proxy }).send(post)).toMatchObject({ ...UNSENT, error });
   });
 
   it("that never answers leaves the request unsent, and is left for a new try", async () => {

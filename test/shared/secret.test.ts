@@ -88,13 +88,9 @@ describe("what is shown of others' words", () => {
     const letters = await tracker.deadLetters.list();
     expect(letters).toHaveLength(1);
     expect(notices).toHaveLength(1);
-    const texts = [
-      ...lines,
-      ...[...notices, ...letters, { ...error, message: error.message }].flatMap((each) =>
-        Object.values(each as object).filter((value) => typeof value === "string"),
-      ),
-    ];
-    for (const text of texts) {
+    const said = [...notices, ...letters, { ...error, message: error.message }];
+    const values = said.flatMap((each) => Object.values(each as object));
+    for (const text of [...lines, ...values].filter((value) => typeof value === "string")) {
       expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);
       expect(text).not.toContain(API_KEY);
       expect(text).not.toContain(btoa(`x:${API_KEY}`).slice(4, -4));

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, describe, expect } from "vitest";
+import { describe, expect } from "vitest";
 import { doctorCommand } from "../../../src/cli/doctor/command.js";
 import { checkName, checkTls } from "../../../src/cli/doctor/reach.js";
 import type { Terminal } from "../../../src/cli/terminal.js";
@@ -324,7 +324,6 @@ describe("checkName", () => {
 
 describe("checkTls", () => {
   const made = certificates();
-  afterAll(made.remove);
 
   const serve = async (tls: typeof made.valid) => new URL((await faultyService({ tls })).url);
 

@@ -150,7 +150,10 @@ describeWithMariaDbServer("an outbox in MySQL, to the doctor", (database) => {
 });
 
 describeWithPostgres("an outbox in Postgres, to the doctor", (database) => {
-  const here = () => ["--outbox", database.cluster.connectionString, "--schema", database.schema];
+  const here = (query = "") => {
+    const { cluster, schema } = database;
+    return ["--outbox", cluster.connectionString + query, "--schema", schema];
+  };
 
   it("is there, and may be written to", async () => {
     await (await database.create()).close();
@@ -165,12 +168,7 @@ describeWithPostgres("an outbox in Postgres, to the doctor", (database) => {
 
   it("is on a server that takes no writes", async () => {
     await (await database.create()).close();
-    const { code, out } = await doctor([
-      "--outbox",
-      `${database.cluster.connectionString}?options=-c%20default_transaction_read_only%3Don`,
-      "--schema",
-      database.schema,
-    ]);
+    const { code, out } = await doctor(here("?options=-c%20default_transaction_read_only%3Don"));
     expect(out[1]).toMatch(/^WRONG +postgresOutbox: the server takes no writes/);
     expect(code).toBe(1);
   });

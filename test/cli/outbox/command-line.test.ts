@@ -28,7 +28,6 @@ it("shows and retries what is on the disk", async () => {
   });
   expect(await cli(directory, "retry", event.id)).toMatchObject({ code: 1 });
   expect(await cli(directory)).toMatchObject({ code: 2, stdout: "" });
-  expect(await cli("--help")).toMatchObject({ code: 0, stderr: "" });
 });
 
 // A package is looked for beside its link, not beside what that leads to: there everything is

@@ -6,14 +6,20 @@ import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { hostWithRejected, jsonOf, outbox } from "./helpers.js";
 import { type Restorable, testRestore } from "./restore.js";
 
-export interface Database {
-  readonly storage: "mysql" | "postgres";
+/** Where an outbox is. */
+export interface Storage {
+  readonly storage: Outbox["name"];
+  /** How the command line names the newest outbox. */
+  here(): readonly string[];
+  create(): Outbox | Promise<Outbox>;
+}
+
+export interface Database extends Omit<Storage, "here"> {
   /** How a URL may begin. */
   readonly schemes: readonly [string, string];
   url(): string;
   /** Names the tables of the newest outbox, or others. */
   tables(name?: string): readonly string[];
-  create(): Promise<Outbox>;
   reopen(options?: { leaseMs: number }): Promise<Outbox>;
   /** Makes tables of a later version. Resolves to their name. */
   createNewer(): Promise<string>;
@@ -26,12 +32,10 @@ export interface Database {
   readonly backUp: Restorable["backUp"];
 }
 
-/** The command `outbox` with an outbox in a database. */
-export function testDatabase(database: Database): void {
-  const here = (name?: string) => [database.url(), ...database.tables(name)];
-
+/** The command `outbox` with an outbox of any kind. */
+export function testStorage({ storage, here, create }: Storage): void {
   it("is shown, and decided about, if its host is not running", async () => {
-    await using stage = await Stage.open(() => database.create());
+    await using stage = await Stage.open(create);
     const dead = [sample("payment"), sample("registration"), sample("click")] as const;
     await stage.giveUp(dead.slice(0, 2), { ...REJECTED, message: "not Ann O'Neill <ann@shop.example>" });
     await stage.giveUp(dead.slice(2), { reason: "unconfirmed", code: "ECONNRESET", attempts: 1 });
@@ -49,7 +53,7 @@ export function testDatabase(database: Database): void {
     expect(await jsonOf([...here(), "status"])).toEqual({
       code: 0,
       json: {
-        outbox: database.storage,
+        outbox: storage,
         queued: 1,
         oldestMs: expect.any(Number),
         scheduled: { count: 0, nextInMs: null },
@@ -63,13 +67,22 @@ export function testDatabase(database: Database): void {
     expect(out.match(/[0-9a-f]{32}/g)).toEqual([dead[0].id, dead[1].id]);
     expect(out).toContain("422 Unprocessable Entity: not Ann O'Neill <a***@shop.example>\n");
     expect(out).not.toContain("ann@");
-    expect(await jsonOf([...here(), "list"])).toMatchObject({
-      json: { deadLetters: [{ event: dead[0].data }, { event: dead[1].data }, { reason: "unconfirmed" }] },
-    });
+    expect(out.split("\n").at(-1)).toBe("note    there are more: --limit N lists them");
+    const letters = [{ event: dead[0].data }, { event: dead[1].data }, { reason: "unconfirmed" }];
+    expect((await jsonOf([...here(), "list", "--limit", "2"])).json.more).toBe(true);
+    for (const all of [["--limit", "3"], []]) {
+      const { json } = await jsonOf([...here(), "list", ...all]);
+      expect(json).toMatchObject({ deadLetters: letters, more: false });
+    }
 
-    expect(await jsonOf([...here(), "retry", dead[0].id, "unknown"])).toEqual({
+    expect(await outbox([...here(), "retry", dead[0].id, "unknown", dead[0].id])).toEqual({
       code: 1,
-      json: { retried: 1, notFound: ["unknown"] },
+      out: "ok      1 queued again; delivered by the host's own process\nWRONG   there is no dead letter with the id unknown",
+      err: "",
+    });
+    expect(await jsonOf([...here(), "retry", dead[0].id])).toEqual({
+      code: 1,
+      json: { retried: 0, notFound: [dead[0].id] },
     });
     expect(await jsonOf([...here(), "discard", dead[1].id, dead[0].id])).toEqual({
       code: 1,
@@ -82,6 +95,23 @@ export function testDatabase(database: Database): void {
     expect((await jsonOf([...here(), "status"])).json.queued).toBe(3);
     expect((await outbox([...here(), "discard", "--all", "--yes"])).out).toBe("ok      no dead letters");
   });
+
+  it("has a host that delivers what was retried", async () => {
+    const { service, tracker } = await hostWithRejected(await create());
+
+    expect((await jsonOf([...here(), "retry", "--all"])).json).toEqual({ retried: 1, notFound: [] });
+
+    await expect.poll(() => tracker.stats().delivered).toBe(1);
+    expect(service.posted).toHaveLength(2);
+    expect(tracker.stats().trouble).toBeUndefined();
+    expect((await jsonOf([...here(), "status"])).json).toMatchObject({ queued: 0, dead: { rejected: 0 } });
+  });
+}
+
+/** The same with one in a database. */
+export function testDatabase(database: Database): void {
+  const here = (name?: string) => [database.url(), ...database.tables(name)];
+  testStorage({ ...database, here });
 
   it("is found by an address in the environment, under either name", async () => {
     await (await database.create()).close();
@@ -110,16 +140,6 @@ export function testDatabase(database: Database): void {
       code: 1,
       err: expect.stringContaining("install the newer express-affiliate"),
     });
-  });
-
-  it("has a host that delivers what was retried", async () => {
-    const { service, tracker } = await hostWithRejected(await database.create());
-
-    expect((await jsonOf([...here(), "retry", "--all"])).json).toEqual({ retried: 1, notFound: [] });
-
-    await expect.poll(() => tracker.stats().delivered).toBe(1);
-    expect(service.posted).toHaveLength(2);
-    expect((await jsonOf([...here(), "status"])).json).toMatchObject({ queued: 0, dead: { rejected: 0 } });
   });
 
   it("shows no password, whatever is wrong", async () => {

@@ -38,17 +38,18 @@ export async function hostWithRejected(outbox: Outbox) {
 }
 
 /**
- * The directory of a disk outbox in which these events wait, and those were given up as rejected or
- * unconfirmed.
+ * The directory of a disk outbox in which these events wait, and those were given up with this
+ * verdict or as unconfirmed.
  */
 export async function directoryWith({
   waiting = [] as readonly OutboxEvent[],
   dead = [] as readonly OutboxEvent[],
+  verdict = undefined as Parameters<Stage["giveUp"]>[1],
   unconfirmed = [] as readonly OutboxEvent[],
 } = {}): Promise<string> {
   const directory = scratchDirectory();
   await using stage = await Stage.open(() => diskOutbox({ directory }));
-  if (dead.length > 0) await stage.giveUp(dead);
+  if (dead.length > 0) await stage.giveUp(dead, verdict);
   if (unconfirmed.length > 0) await stage.giveUp(unconfirmed, { ...REJECTED, reason: "unconfirmed" });
   stage.delivery.capacity = 0;
   await stage.add(...waiting);
