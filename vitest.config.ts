@@ -14,7 +14,7 @@ const fast = fastTests().filter((file) => !ALONE.includes(file));
 const isFull = process.env.TEST_SCALE === "full";
 
 const LONGEST = [
-  ...["outbox/contract", "outbox/postgres/contract", "outbox/mysql/contract", "outbox/postgres/clocks"],
+  ...["outbox/sql/contract", "outbox/contract", "outbox/postgres/clocks", "outbox/postgres/storing"],
   ...["cli/outbox/mysql", "delivery/promises", "delivery/promises-on-disk", "delivery/unreachable"],
 ].map((name) => `/test/${name}.test.ts`);
 

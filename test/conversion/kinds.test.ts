@@ -1,6 +1,5 @@
 import type { Attribution } from "express-affiliate";
 import { expect, expectTypeOf, test } from "vitest";
-import { fieldNames } from "../../src/conversion/report.js";
 import type { KindRow } from "../../src/conversion/kind-row.js";
 import {
   byKind,
@@ -10,6 +9,7 @@ import {
   priorityOf,
   rowOf,
 } from "../../src/conversion/kinds.js";
+import { fieldNames } from "../../src/conversion/report.js";
 import { ENDPOINTS, endpointOf, kindOf } from "../../src/service/endpoints.js";
 
 test("numbers the priorities from 1, and orders the kinds by them", () => {

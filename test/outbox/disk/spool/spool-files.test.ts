@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { eventFromLine, lineOf, linesOf } from "../../../../src/outbox/disk/spool/spool-files.js";
 import { sample } from "../../../../src/testing/contract/samples.js";
+import { anyCharacter } from "../../../helpers/any-character.js";
 
 const NEWLINE = Buffer.from("\n");
 
@@ -23,7 +24,7 @@ const noLine = fc
 const anEvent = fc
   .record({
     kind: fc.constantFrom("click", "registration", "payment"),
-    text: fc.string({ unit: "binary", maxLength: 40 }),
+    text: fc.string({ unit: anyCharacter, maxLength: 40 }),
   })
   .map(({ kind, text }) => {
     const event = sample(kind as "click");
