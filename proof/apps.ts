@@ -11,8 +11,7 @@
  *
  * `--short` walks three, in turn by the day of the year.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { App } from "./apps/shared/app.js";
 import { proveApp } from "./apps/shared/prove.js";
@@ -20,6 +19,7 @@ import { startDatabases } from "./frameworks/databases.js";
 import { commandLine } from "./shared/options.js";
 import { pack } from "./shared/packed.js";
 import { partsOf, runParts } from "./shared/run-parts.js";
+import { scratch } from "./shared/scratch.js";
 
 const { options, words } = commandLine({
   short: false,
@@ -32,22 +32,18 @@ const IN_SHORT = 3;
 /** In the order of names, those that take minutes to install are never this far apart. */
 const STRIDE = 6;
 
-const scratch = mkdtempSync(join(tmpdir(), "express-affiliate-apps-"));
-process.once("exit", () => {
-  if (options.keep) console.log(`the apps are in ${scratch}`);
-  else rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
-});
+const all = scratch(options.keep ? "the apps" : undefined);
 // So that what ends with the process ends in these cases, too.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
-const tarball = options.tarball ? resolve(options.tarball) : await pack(scratch);
+const tarball = options.tarball ? resolve(options.tarball) : await pack(all);
 let databases: ReturnType<typeof startDatabases> | undefined;
 
 await runParts<App>(
   "apps",
   words.length > 0 ? words : chosen(),
   async (app, name) => {
-    const folder = join(scratch, name);
+    const folder = join(all, name);
     try {
       return await proveApp(name, app, { tarball, folder, database });
     } finally {

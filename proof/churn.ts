@@ -29,17 +29,8 @@ const CLAIMS = 100;
 const CLAIMED_AT_ONCE = 8;
 const PATIENCE_MS = 10_000;
 
-interface Ended {
-  delivered: number;
-  dropped: number;
-}
-
-interface Measured {
-  readonly seconds: number;
-  readonly eventsMiB: number;
-  readonly idsMiB: number;
-  readonly claimMs: number;
-}
+type Ended = Record<"delivered" | "dropped", number>;
+type Measured = Readonly<Record<"eventsMiB" | "idsMiB" | "claimMs", number>>;
 
 for (const kind of kinds) if (!(await prove(kind, options))) process.exitCode = 1;
 
@@ -69,10 +60,10 @@ async function prove(kind: Kind, { events, rounds, visitors }: typeof options): 
     // A claim that is still under way would take the events that are to wait behind the gate.
     while (outbox.idle === false) await sleep(1);
     await report({ outbox, gate }, CLAIMS * CLAIMED_AT_ONCE, stranger);
-    measured.push(await measure(kind, opened, seconds));
+    const { eventsMiB, idsMiB, claimMs } = await measure(kind, opened);
+    measured.push({ eventsMiB, idsMiB, claimMs });
     // What waits behind the gate is delivered in the next round, and not after the last.
     gate.isOpen = round < rounds;
-    const { eventsMiB, idsMiB, claimMs } = measured.at(-1) as Measured;
     console.log(
       `  round ${round}: ${Math.round(events / seconds)} events/s; events ${eventsMiB.toFixed(1)} MiB, known ids ${idsMiB.toFixed(1)} MiB; a claim ${claimMs.toFixed(2)} ms`,
     );
@@ -142,7 +133,7 @@ async function report(
 }
 
 /** How large the tables are, and how long the outbox's own statements take to find 8 events. */
-async function measure(kind: Kind, { sql }: Opened, seconds: number): Promise<Measured> {
+async function measure(kind: Kind, { sql }: Opened): Promise<Measured> {
   const times: number[] = [];
   const claim = claimOf(kind);
   for (let nth = 0; nth < CLAIMS; nth++) {
@@ -161,7 +152,7 @@ async function measure(kind: Kind, { sql }: Opened, seconds: number): Promise<Me
            pg_total_relation_size('affiliate.known_ids')::text as ids`,
   );
   const [eventsMiB, idsMiB] = [Number(sizes.events) / 2 ** 20, Number(sizes.ids) / 2 ** 20];
-  return { seconds, eventsMiB, idsMiB, claimMs };
+  return { eventsMiB, idsMiB, claimMs };
 }
 
 /** What finds and takes events, in a transaction that is undone. */

@@ -7,8 +7,7 @@
  * framework takes both, and walked with real requests on Node 20 and 24. Prints a table. Exits with
  * 1 if a walk fails.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { startDatabases } from "./frameworks/databases.js";
@@ -16,6 +15,7 @@ import { install, type Project, walk } from "./frameworks/project.js";
 import { recipes } from "./frameworks/recipes.js";
 import { createTable } from "./frameworks/table.js";
 import { nodeOf, pack } from "./shared/packed.js";
+import { scratch } from "./shared/scratch.js";
 
 const { values } = parseArgs({
   options: {
@@ -38,7 +38,7 @@ if (unknown.length > 0) {
 process.exitCode = (await prove()) ? 0 : 1;
 
 async function prove(): Promise<boolean> {
-  const scratch = await mkdtemp(join(tmpdir(), "express-affiliate-frameworks-"));
+  const all = scratch(values.keep ? "the projects" : undefined);
   const needs = (what: "postgres" | "mysql" | "pgbouncer") => names.some((name) => recipes[name]?.[what]);
   const databases =
     needs("postgres") || needs("mysql")
@@ -46,13 +46,13 @@ async function prove(): Promise<boolean> {
       : undefined;
   const table = createTable(names, EXPRESS, NODES);
   try {
-    const tarball = values.tarball ? resolve(values.tarball) : await pack(scratch);
+    const tarball = values.tarball ? resolve(values.tarball) : await pack(all);
     const nodes = new Map<number, string>();
     for (const major of NODES) nodes.set(major, await nodeOf(major));
     const projects = names
       .flatMap((name) => EXPRESS.map((express) => ({ name, express })))
       .filter(({ name, express }) => recipes[name]?.express[express])
-      .map((each): Project => ({ ...each, folder: join(scratch, `${each.name}-express-${each.express}`) }))
+      .map((each): Project => ({ ...each, folder: join(all, `${each.name}-express-${each.express}`) }))
       .values();
 
     async function work(): Promise<void> {
@@ -70,7 +70,5 @@ async function prove(): Promise<boolean> {
     return table.print();
   } finally {
     await databases?.close();
-    if (values.keep) console.log(`the projects are in ${scratch}`);
-    else await rm(scratch, { recursive: true, force: true });
   }
 }

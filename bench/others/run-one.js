@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
 import { startHost } from "./host.js";
 import { outcomeOf } from "./outcome.js";
-import { startNginx } from "./servers.js";
+import { startNginxBefore } from "./servers.js";
 import { startService } from "./service.js";
 
 const { adapter, scenario, place, load } = JSON.parse(process.argv[2]);
@@ -24,7 +24,7 @@ const WARM = 240;
 const WARM_AT_ONCE = 8;
 
 const service = await startService();
-const nginx = scenario.nginx ? await startNginx(service.port) : undefined;
+const nginx = scenario.nginx ? await startNginxBefore(service.port) : undefined;
 const address = `http://127.0.0.1:${nginx?.port ?? service.port}`;
 const agent = new Agent();
 const shops = [];

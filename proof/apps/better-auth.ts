@@ -3,7 +3,7 @@ import type { App } from "./shared/app.js";
 import { userEdits } from "./shared/better-auth.js";
 import { startOAuthServer } from "./shared/oauth-server.js";
 import { inFile } from "./shared/patch.js";
-import { makeTStack, prepareTStack, startTStack, tStackEnvironment } from "./shared/t-stack.js";
+import { makeTStack, tStack } from "./shared/t-stack.js";
 import { paid, taken, walkShop } from "./shared/walk.js";
 
 /** The app's own login with a provider, as better-auth's documentation has it. */
@@ -32,20 +32,17 @@ app.post("/webhooks/payment", express.json(), async (req, res) => {
 `;
 
 export default {
+  ...tStack,
   title:
     "better-auth on Express: the app of create-better-t-stack, with sign-ups through OAuth, and payments by webhook",
-  node: 24,
-  needs: "postgres",
   beside: startOAuthServer,
-  environment: tStackEnvironment,
   async make(project) {
-    await makeTStack(project, "3.44.1");
+    await makeTStack(project);
     const auth = "shop/packages/auth/src/index.ts";
     const text = await project.read(auth);
     const withProvider = text.replace("plugins: []", () => PROVIDER);
     await project.write(auth, `import { genericOAuth } from "better-auth/plugins";\n${withProvider}`);
   },
-  root: "shop",
   patch: [
     ...userEdits,
     ...inFile(
@@ -54,8 +51,6 @@ export default {
       { below: "const app = express();", add: `app.use(tracker.onClick());\n${WEBHOOK}` },
     ),
   ],
-  prepare: prepareTStack,
-  start: startTStack,
   walk: (walk) =>
     walkShop(walk, {
       async signUp(visitor, { email }) {

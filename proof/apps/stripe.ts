@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { App } from "./shared/app.js";
 import { signUpByEmail, userEdits } from "./shared/better-auth.js";
 import { startStripe } from "./shared/stripe-api.js";
-import { makeTStack, prepareTStack, startTStack, tStackEnvironment } from "./shared/t-stack.js";
+import { makeTStack, tStack } from "./shared/t-stack.js";
 import { paid, taken, walkShop } from "./shared/walk.js";
 
 const SECRET = "whsec_proof";
@@ -29,14 +29,12 @@ const ON_EVENT = `
 `;
 
 export default {
+  ...tStack,
   title:
     "Stripe's SDK with signed webhooks: the app of create-better-t-stack, with better-auth's plugin for Stripe",
-  node: 24,
-  needs: "postgres",
   beside: startStripe,
-  environment: tStackEnvironment,
   async make(project) {
-    await makeTStack(project, "3.44.1");
+    await makeTStack(project);
     await project.install({ "@better-auth/stripe": "1.7.5", stripe: "22.6.2" }, "shop");
     const auth = "shop/packages/auth/src/index.ts";
     const text = await project.read(auth);
@@ -46,7 +44,6 @@ export default {
     const column = 'stripeCustomerId: text("stripe_customer_id"),\n  image: text("image"),';
     await project.write(schema, (await project.read(schema)).replace('image: text("image"),', column));
   },
-  root: "shop",
   patch: [
     ...userEdits,
     {
@@ -56,8 +53,6 @@ export default {
     },
     { file: "shop/packages/auth/src/index.ts", below: "createCustomerOnSignUp: true,", add: ON_EVENT },
   ],
-  prepare: prepareTStack,
-  start: startTStack,
   walk(walk) {
     const load = createRequire(join(walk.project.folder, "shop/package.json"));
     const stripe = new (load("stripe"))("sk_test_proof");

@@ -1,7 +1,7 @@
 import type { App } from "./shared/app.js";
-import { signUpByEmail } from "./shared/better-auth.js";
+import { signUpByEmail, trackerEdits } from "./shared/better-auth.js";
 import { inFile } from "./shared/patch.js";
-import { makeTStack, prepareTStack, startTStack, tStackEnvironment } from "./shared/t-stack.js";
+import { makeTStack, tStack } from "./shared/t-stack.js";
 import { taken, type Visitor, walkShop } from "./shared/walk.js";
 
 const HOOK = `    databaseHooks: {
@@ -25,25 +25,18 @@ async function call(visitor: Visitor, procedure: string, input: unknown) {
 }
 
 export default {
+  ...tStack,
   title:
     "tRPC on Express: the app of create-better-t-stack, with better-auth and PostgreSQL. A to-do that is done is a payment",
-  node: 24,
-  needs: "postgres",
-  environment: tStackEnvironment,
-  make: (project) => makeTStack(project, "3.44.1"),
-  root: "shop",
+  make: makeTStack,
   patch: [
-    { copy: "tracker.ts", to: "shop/packages/auth/src/tracker.ts" },
-    ...inFile(
-      "shop/packages/auth/src/index.ts",
-      { below: 'from "better-auth";', add: 'import { tracker } from "./tracker";' },
-      { below: "emailAndPassword:", add: HOOK },
-    ),
-    ...inFile(
-      "shop/apps/server/src/index.ts",
-      { below: 'from "@shop/api/routers/index";', add: 'import { tracker } from "@shop/auth/tracker";' },
-      { below: "const app = express();", add: "app.use(tracker, tracker.onClick());" },
-    ),
+    ...trackerEdits,
+    { file: "shop/packages/auth/src/index.ts", below: "emailAndPassword:", add: HOOK },
+    {
+      file: "shop/apps/server/src/index.ts",
+      below: "const app = express();",
+      add: "app.use(tracker, tracker.onClick());",
+    },
     {
       file: "shop/apps/server/src/context.ts",
       below: "    db,",
@@ -67,8 +60,6 @@ export default {
 ${REPORT}`,
     },
   ],
-  prepare: prepareTStack,
-  start: startTStack,
   walk: (walk) =>
     walkShop(walk, {
       signUp: signUpByEmail,

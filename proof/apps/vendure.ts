@@ -131,33 +131,21 @@ export default {
       async pay(visitor) {
         const { products } = await ask(visitor, "{ products { items { variants { id } } } }");
         const order = "__typename ... on Order { code totalWithTax state } ... on ErrorResult { message }";
-        await change(
-          visitor,
-          `mutation ($id: ID!) { addItemToOrder(productVariantId: $id, quantity: 1) { ${order} } }`,
-          { id: products.items[0].variants[0].id },
-          "Order",
+        const changeOrder = (field: string, type = "Order") =>
+          change(visitor, `mutation { ${field} { ${order} } }`, {}, type);
+        await changeOrder(
+          `addItemToOrder(productVariantId: "${products.items[0].variants[0].id}", quantity: 1)`,
         );
         const address = '{ fullName: "Ada", streetLine1: "1 Road", city: "London", countryCode: "GB" }';
-        await change(
-          visitor,
-          `mutation { setOrderShippingAddress(input: ${address}) { ${order} } }`,
-          {},
-          "Order",
-        );
+        await changeOrder(`setOrderShippingAddress(input: ${address})`);
         const { eligibleShippingMethods } = await ask(visitor, "{ eligibleShippingMethods { id } }");
-        await change(
-          visitor,
-          `mutation ($id: [ID!]!) { setOrderShippingMethod(shippingMethodId: $id) { ${order} } }`,
-          { id: [eligibleShippingMethods[0].id] },
-          "Order",
-        );
-        const transition = `mutation { transitionOrderToState(state: "ArrangingPayment") { ${order} } }`;
-        await change(visitor, transition, {}, "Order");
-        const pay = `mutation { addPaymentToOrder(input: { method: "standard-payment", metadata: {} }) { ${order} } }`;
-        const { addPaymentToOrder } = await change(visitor, pay, {}, "Order");
+        await changeOrder(`setOrderShippingMethod(shippingMethodId: ["${eligibleShippingMethods[0].id}"])`);
+        await changeOrder('transitionOrderToState(state: "ArrangingPayment")');
+        const pay = 'addPaymentToOrder(input: { method: "standard-payment", metadata: {} })';
+        const { addPaymentToOrder } = await changeOrder(pay);
         return {
           value: addPaymentToOrder.totalWithTax / 100,
-          payAgain: () => change(visitor, pay, {}, "NoActiveOrderError"),
+          payAgain: () => changeOrder(pay, "NoActiveOrderError"),
         };
       },
     }),

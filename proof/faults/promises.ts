@@ -12,7 +12,7 @@ import { programOfMariaDb } from "../../test/helpers/mariadb.js";
 import { open as openOn, startServer } from "../outboxes/server.js";
 import { scratch } from "../shared/scratch.js";
 import { answer, type Conduct, startService } from "../shared/service.js";
-import { keyOf, trackerOf } from "../shared/tracker.js";
+import { keyOf, trackerOf, trackNth } from "../shared/tracker.js";
 import { chance } from "../simulate/random.js";
 import { reset, says, silence } from "./service.js";
 
@@ -41,16 +41,9 @@ async function open({ outbox, dispose }: Creation) {
   async function track(
     kind: EventKind,
     visitor = `visitor-${number}`,
-    attribution: Attribution = { sessionId: visitor },
+    attribution?: Attribution,
   ): Promise<string> {
-    const nth = String(number++);
-    const customer = { email: "ann@shop.example", customerId: nth };
-    const payment = { paymentId: nth, customerEmail: "ann@shop.example", leadValue: 1 };
-    const receipt = await {
-      click: () => tracker.trackClick({ affiliateReference: "ALICE", source: nth }, attribution),
-      registration: () => tracker.trackRegistration(customer, attribution),
-      payment: () => tracker.trackPayment(payment, attribution),
-    }[kind]();
+    const receipt = await trackNth(tracker, kind, visitor, ++number, attribution);
     if (receipt.outcome !== "queued") throw new Error(`an event was ${receipt.outcome}`);
     const key = keyOf(receipt.id);
     addedAt.set(key, performance.now());

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Kind, open } from "../outboxes/server.js";
-import { trackerOf } from "../shared/tracker.js";
+import { trackerOf, trackNth } from "../shared/tracker.js";
 
 export interface WorkerOptions {
   readonly url: string;
@@ -40,24 +40,13 @@ export async function runWorker({ url, kind, uri, leaseMs }: WorkerOptions): Pro
   });
 
   async function report({ visitor, nth }: Task): Promise<void> {
+    const kind = nth === 1 ? "click" : nth === 2 ? "registration" : "payment";
     const attribution = { clickId: visitor, sessionId: visitor };
-    const receipt = await track(visitor, nth, attribution);
+    const receipt = await trackNth(tracker, kind, visitor, nth, attribution);
     if (receipt.outcome !== "queued" && receipt.outcome !== "duplicate") {
       throw new Error(`not queued: ${JSON.stringify(receipt)}`);
     }
     // In memory only, for now: nothing to rely on.
     while (!outbox.durable) await sleep(20);
-  }
-
-  function track(visitor: string, nth: number, attribution: { clickId: string; sessionId: string }) {
-    const email = "ann@shop.example";
-    if (nth === 1)
-      return tracker.trackClick({ affiliateReference: "ALICE", source: String(nth), ...attribution });
-    if (nth === 2) {
-      const registration = { email, customerId: visitor, customerName: String(nth) };
-      return tracker.trackRegistration(registration, attribution);
-    }
-    const payment = { paymentId: `${visitor} ${nth}`, customerEmail: email, leadValue: nth };
-    return tracker.trackPayment(payment, attribution);
   }
 }

@@ -7,7 +7,7 @@ import { createSandbox } from "express-affiliate/sandbox";
 import { freePort } from "../../test/helpers/cluster.js";
 import { scratch } from "../shared/scratch.js";
 import type { Gateway } from "../world/programs/gateway.js";
-import type { Figure } from "../world/shared/part.js";
+import { type Figure, figuresOf } from "../world/shared/part.js";
 import { type Mode, type ProxyProgram, proxyPrograms } from "./proxy/programs.js";
 import { countScene, emailOf, referenceOf, type Visitor } from "./shared/census.js";
 import type { Part, Scene } from "./shared/part.js";
@@ -87,38 +87,29 @@ async function prove(program: ProxyProgram, seconds: number): Promise<{ scene: S
       const began = performance.now();
       await Promise.race([settled(), sleep(60_000)]);
       const took = (performance.now() - began) / 1_000;
-      figures.push({
-        what: `${program.name}: all that waited has gone after`,
-        measured: Math.round(took * 10) / 10,
-        unit: "s",
-        // A pause is tried again after a tenth of its time, 1 s at least; and events take time.
-        atMost: Math.round(2 + seconds / 10 + waiting * 0.02),
-      });
+      // A pause is tried again after a tenth of its time, 1 s at least; and events take time.
+      const atMost = Math.round(2 + seconds / 10 + waiting * 0.02);
+      const measured = Math.round(took * 10) / 10;
+      figures.push(
+        ...figuresOf(program.name, ["all that waited has gone after", measured, { unit: "s", atMost }]),
+      );
       await comeFor((seconds * 1_000) / 2);
       continue;
     }
     await comeFor(SETTLES_MS);
     const before = connects();
     await comeFor(seconds * 1_000);
-    const of = (what: string) => `${program.name}, ${mode}: ${what}`;
-    if (mode !== "is down") {
-      figures.push({
-        what: of("tunnels asked for, a second"),
-        measured: Math.round(((connects() - before) / seconds) * 100) / 100,
-        atLeast: 0.01,
-        atMost: 2,
-      });
-    }
+    const tunnels = Math.round(((connects() - before) / seconds) * 100) / 100;
     const status = /\d+/.exec(mode)?.[0] ?? "";
     const lines = told.slice(sinceTold).filter((line) => /paused/.test(line) && line.includes(status));
-    figures.push(
-      { what: of("log lines that say so"), measured: lines.length, atLeast: 1, atMost: 3 },
-      {
-        what: of('stats().state is "paused"'),
-        measured: tracker.stats().state === "paused" ? 1 : 0,
-        atLeast: 1,
-      },
+    const found = figuresOf(
+      `${program.name}, ${mode}`,
+      ["tunnels asked for, a second", tunnels, { atLeast: 0.01, atMost: 2 }],
+      ["log lines that say so", lines.length, { atLeast: 1, atMost: 3 }],
+      ['stats().state is "paused"', Number(tracker.stats().state === "paused"), { atLeast: 1 }],
     );
+    // Nobody counts the tunnels of a proxy that is down.
+    figures.push(...(mode === "is down" ? found.slice(1) : found));
   }
   await tracker.flush({ timeoutMs: 60_000 });
   await tracker.close();

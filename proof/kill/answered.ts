@@ -1,6 +1,6 @@
-import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { Pool } from "undici";
 import { type Child, type Said, startChild } from "../shared/child.js";
 import { scratch } from "../shared/scratch.js";
 import { answer, startService } from "../shared/service.js";
@@ -65,7 +65,7 @@ export async function proveAnswered(rounds: number): Promise<boolean> {
 
   async function sellUntilKilled({ spoken, kill }: Child, visitors: number): Promise<void> {
     const { port } = await spoken;
-    const agent = new Agent({ keepAlive: true, maxSockets: visitors });
+    const pool = new Pool(`http://127.0.0.1:${port}`, { connections: visitors });
     let begin = () => {};
     const begun = new Promise<void>((resolve) => {
       begin = resolve;
@@ -76,7 +76,7 @@ export async function proveAnswered(rounds: number): Promise<boolean> {
           const id = ++orders;
           const path = PATHS[visitor % 2] as string;
           pathOf.set(id, path);
-          if (!(await isAnswered(id, { port, agent, path }))) return;
+          if (!(await isAnswered(id, pool, path))) return;
           answered.add(id);
           begin();
         }
@@ -87,7 +87,7 @@ export async function proveAnswered(rounds: number): Promise<boolean> {
     await sleep(Math.random() * 600);
     await kill();
     await selling;
-    agent.destroy();
+    await pool.destroy();
   }
 
   function judge(): boolean {
@@ -115,17 +115,19 @@ export async function proveAnswered(rounds: number): Promise<boolean> {
 }
 
 /** Whether the visitor has got the response. */
-function isAnswered(
-  id: number,
-  { port, agent, path }: { port: number | undefined; agent: Agent; path: string },
-): Promise<boolean> {
-  return new Promise((resolve) => {
-    const headers = { "content-type": "application/json", cookie: `svc_session_id=visitor-${id}` };
-    const sent = request({ port, agent, path, headers, method: "POST", host: "127.0.0.1" }, (res) => {
-      // Answered once the head is there: the visitor has seen it go through.
-      resolve(res.statusCode === 200);
-      res.on("error", () => {}).resume();
+async function isAnswered(id: number, pool: Pool, path: string): Promise<boolean> {
+  const headers = { "content-type": "application/json", cookie: `svc_session_id=visitor-${id}` };
+  try {
+    const { statusCode, body } = await pool.request({
+      path,
+      method: "POST",
+      headers,
+      body: JSON.stringify({ id }),
     });
-    sent.on("error", () => resolve(false)).end(JSON.stringify({ id }));
-  });
+    // Answered once the head is there: the visitor has seen it go through.
+    body.on("error", () => {}).resume();
+    return statusCode === 200;
+  } catch {
+    return false;
+  }
 }

@@ -1,8 +1,11 @@
+import type { EventKind } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { say } from "../shared/child.js";
-import { trackerOf } from "../shared/tracker.js";
+import { trackerOf, trackNth } from "../shared/tracker.js";
 
 const VISITORS = 8;
+/** Of a visitor's events, the first and each fifth after it is a click. */
+const KINDS: readonly EventKind[] = ["payment", "click", "registration", "payment", "payment"];
 // A fast machine tracks thousands. A visitor with too many waiting clicks loses the oldest.
 const EVENTS_OF_A_VISITOR = 100;
 
@@ -33,7 +36,8 @@ export async function runHost({ url, directory, name, task }: HostOptions): Prom
 
   async function visit(name: string): Promise<void> {
     for (let nth = 1; ; nth++) {
-      const receipt = await trackOne(`${name}-${Math.ceil(nth / EVENTS_OF_A_VISITOR)}`, nth);
+      const visitor = `${name}-${Math.ceil(nth / EVENTS_OF_A_VISITOR)}`;
+      const receipt = await trackNth(tracker, KINDS[nth % KINDS.length] as EventKind, visitor, nth);
       if (receipt.outcome === "queued" && receipt.reason === undefined)
         say({ acknowledged: receipt.id, nth });
       else if (receipt.outcome === "queued" && receipt.reason === "storage-trouble")
@@ -41,19 +45,5 @@ export async function runHost({ url, directory, name, task }: HostOptions): Prom
       else say({ error: `not queued: ${JSON.stringify(receipt)}` });
       if (nth % 10 === 0) await new Promise(setImmediate);
     }
-  }
-
-  function trackOne(sessionId: string, nth: number) {
-    const email = "ann@shop.example";
-    if (nth % 5 === 1)
-      return tracker.trackClick({ affiliateReference: "A", source: `${nth}` }, { sessionId });
-    if (nth % 5 === 2) {
-      const customerId = `${sessionId} ${nth}`;
-      return tracker.trackRegistration({ email, customerId, customerName: `${nth}` }, { sessionId });
-    }
-    return tracker.trackPayment(
-      { paymentId: `${sessionId} ${nth}`, customerEmail: email, leadValue: nth },
-      { sessionId },
-    );
   }
 }

@@ -14,7 +14,7 @@ export interface Program {
   /** The end of what it has written. */
   log(): string;
   /** Sends it the signal, and SIGKILL if it has not ended within 15 s. Resolves when it has. */
-  stop(signal?: "SIGTERM" | "SIGINT" | "SIGKILL"): Promise<void>;
+  stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
 export interface ProgramOptions {
@@ -50,7 +50,7 @@ export async function startProgram(
     isOver = true;
   });
 
-  async function stop(how: "SIGTERM" | "SIGINT" | "SIGKILL" = "SIGTERM"): Promise<void> {
+  async function stop(how: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
     if (!isOver) signal(child, how);
     const last = setTimeout(() => signal(child, "SIGKILL"), 15_000);
     await ended;

@@ -1,4 +1,11 @@
-import { type Affiliate, type AffiliateOptions, affiliate } from "express-affiliate";
+import {
+  type Affiliate,
+  type AffiliateOptions,
+  type Attribution,
+  affiliate,
+  type EventKind,
+  type Receipt,
+} from "express-affiliate";
 import { idempotencyKeys } from "../../src/service/idempotency.js";
 
 const API_KEY = "proof-key";
@@ -12,6 +19,25 @@ export function trackerOf(baseUrl: string, options: Partial<AffiliateOptions> = 
     logger: { warn() {}, error() {} },
     ...options,
   });
+}
+
+/** Reports a visitor's nth event. A service reads its number back: see `Asked`. */
+export function trackNth(
+  tracker: Affiliate,
+  kind: EventKind,
+  visitor: string,
+  nth: number,
+  attribution: Attribution = { sessionId: visitor },
+): Promise<Receipt> {
+  const [id, email] = [`${visitor} ${nth}`, "ann@shop.example"];
+  switch (kind) {
+    case "click":
+      return tracker.trackClick({ affiliateReference: "ALICE", source: `${nth}` }, attribution);
+    case "registration":
+      return tracker.trackRegistration({ email, customerId: id, customerName: `${nth}` }, attribution);
+    case "payment":
+      return tracker.trackPayment({ paymentId: id, customerEmail: email, leadValue: nth }, attribution);
+  }
 }
 
 const derived = idempotencyKeys(API_KEY);

@@ -2,31 +2,30 @@ import type { DeadLetter, Receipt } from "express-affiliate";
 import { hasStoodStillSince } from "./checks.js";
 import { SLOWEST_MS } from "./disk.js";
 import type { EventRecord } from "./event-record.js";
-import type { TrackerProcess } from "./process.js";
+import { CONCURRENCY, type TrackerProcess } from "./process.js";
 import type { Slot } from "./run.js";
 import { checkWaits } from "./waits.js";
 import type { World } from "./world.js";
 
-const CONCURRENCY = 8;
 const RECEIPT_WITHIN_MS = 1_000;
 const PATIENCE_MS = 75 * 60_000;
 const LONGEST_LOOK_MS = 60_000;
 const COUNTING_MS = 100;
 
-export interface Reported {
+interface Reported {
   readonly process: TrackerProcess;
   readonly receipt: Receipt;
   readonly reportedAt: number;
-  readonly before: { readonly isKnown: boolean };
+  /** Whether it was stored before. */
+  readonly isKnown: boolean;
 }
 
 /** What a receipt says must be so, and it must say it soon. */
 export function checkReceipt(
   { clock, ledger, schedule }: World,
   record: EventRecord,
-  reported: Reported,
+  { process, receipt, reportedAt, isKnown }: Reported,
 ): void {
-  const { process, receipt, reportedAt, before } = reported;
   const waitedMs = clock.monotonic() - reportedAt;
   if (waitedMs > RECEIPT_WITHIN_MS + 1 && !hasStoodStillSince(process.owner, reportedAt)) {
     ledger.breaks("a receipt is there within 1 s", `that of ${record.name} took ${Math.round(waitedMs)} ms`);
@@ -38,7 +37,7 @@ export function checkReceipt(
   }
   // An outbox with little bounds forgets early.
   const isStored = receipt.outcome === "queued" && receipt.reason === undefined;
-  if (isStored && before.isKnown && !schedule.bounds) ledger.breaks("a duplicate is recognised", record.name);
+  if (isStored && isKnown && !schedule.bounds) ledger.breaks("a duplicate is recognised", record.name);
   if (receipt.outcome === "rejected" && receipt.reason !== "closed" && !schedule.bounds) {
     ledger.breaks("what is reported is accepted", `${record.name} is rejected: ${receipt.reason}`);
   }

@@ -16,6 +16,9 @@ interface Timer {
   readonly owner: Owner;
   readonly task: () => void;
   cancelled: boolean;
+  /** Timers that are due later: the branches of a skew heap. */
+  left?: Timer | undefined;
+  right?: Timer | undefined;
 }
 
 const EPOCH = Date.UTC(2025, 0, 1);
@@ -23,6 +26,16 @@ const { setImmediate: nextTurn } = globalThis;
 
 export function ownerNamed(name: string): Owner {
   return { name, ready: [], isAlive: true, isStalled: false };
+}
+
+/** One heap of two: the timer that is due first, above all others. */
+function melded(one: Timer | undefined, other: Timer | undefined): Timer | undefined {
+  if (!one || !other) return one ?? other;
+  const isBefore = one.at < other.at || (one.at === other.at && one.order < other.order);
+  const [first, second] = isBefore ? [one, other] : [other, one];
+  // The branches change places, so that the one that grows is another each time.
+  [first.left, first.right] = [melded(first.right, second), first.left];
+  return first;
 }
 
 /** @param isBusy whether it waits for something, and does nothing else meanwhile. */
@@ -58,9 +71,9 @@ export class VirtualClock {
   /** What a task threw: a process that does not catch it would end. */
   onError: (owner: Owner, error: unknown) => void = () => {};
   readonly #choose: (count: number) => number;
-  readonly #timers: Timer[] = [];
   readonly #owners = new Set<Owner>([this.outside]);
   readonly #held = new Set<Promise<unknown>>();
+  #first: Timer | undefined;
   #elapsed = 0;
   #order = 0;
 
@@ -85,15 +98,14 @@ export class VirtualClock {
 
   /** Runs the task as a turn of its owner's event loop, after so many milliseconds. */
   after(owner: Owner, ms: number, task: () => void): () => void {
-    const timer = {
+    const timer: Timer = {
       at: this.#elapsed + Math.max(0, ms),
       order: this.#order++,
       owner,
       task,
       cancelled: false,
     };
-    this.#timers.push(timer);
-    this.#rise(this.#timers.length - 1);
+    this.#first = melded(this.#first, timer);
     return () => {
       timer.cancelled = true;
     };
@@ -109,13 +121,13 @@ export class VirtualClock {
   async passUntil(until: number, each: () => void): Promise<void> {
     await this.settle();
     each();
-    for (let next = this.#timers[0]; next && next.at <= until; next = this.#timers[0]) {
-      this.#removeFirst();
+    for (let next = this.#first; next && next.at <= until; next = this.#first) {
+      this.#first = melded(next.left, next.right);
       if (next.cancelled || !next.owner.isAlive) continue;
       this.#elapsed = Math.max(this.#elapsed, next.at);
       const timer = next;
       this.soon(next.owner, () => timer.cancelled || timer.task());
-      if (this.#timers[0]?.at === next.at) continue;
+      if (this.#first?.at === next.at) continue;
       await this.settle();
       each();
     }
@@ -150,40 +162,5 @@ export class VirtualClock {
       else if (!owner.isStalled) ready.push(owner);
     }
     return ready.length > 1 ? ready[this.#choose(ready.length)] : ready[0];
-  }
-
-  #before(a: number, b: number): boolean {
-    const [one, other] = [this.#timers[a] as Timer, this.#timers[b] as Timer];
-    return one.at < other.at || (one.at === other.at && one.order < other.order);
-  }
-
-  #swap(a: number, b: number): void {
-    const [one, other] = [this.#timers[a] as Timer, this.#timers[b] as Timer];
-    this.#timers[a] = other;
-    this.#timers[b] = one;
-  }
-
-  #rise(at: number): void {
-    for (let child = at; child > 0; ) {
-      const parent = (child - 1) >> 1;
-      if (!this.#before(child, parent)) return;
-      this.#swap(child, parent);
-      child = parent;
-    }
-  }
-
-  #removeFirst(): void {
-    const last = this.#timers.length - 1;
-    this.#swap(0, last);
-    this.#timers.pop();
-    for (let parent = 0; ; ) {
-      const [left, right] = [2 * parent + 1, 2 * parent + 2];
-      let least = parent;
-      if (left < last && this.#before(left, least)) least = left;
-      if (right < last && this.#before(right, least)) least = right;
-      if (least === parent) return;
-      this.#swap(parent, least);
-      parent = least;
-    }
   }
 }

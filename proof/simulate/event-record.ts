@@ -73,11 +73,8 @@ export class EventRecord {
   }
 }
 
-const meanings = new Map<number, Meaning>([[200, "delivered"]]);
-for (const { status, meaning } of Object.values(BEHAVIOURS)) {
-  if (status !== undefined && status !== 200 && !(status === 429 || status === 503))
-    meanings.set(status, meaning);
-}
+/** Of each status but those that have several: 200, 429 and 503. */
+const meanings = new Map(Object.values(BEHAVIOURS).map(({ status, meaning }) => [status, meaning]));
 
 /** What a sender has to conclude from the answer. A 409 says that the event was taken before. */
 export function meaningOf({ end, behaviour }: Request): Meaning | "unsent" | undefined {

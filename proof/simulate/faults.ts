@@ -35,6 +35,8 @@ const says = (meaning: Meaning, status: number, more: Partial<Behaviour> = {}): 
   body,
   ...more,
 });
+const answers = (meaning: Meaning, ...statuses: readonly number[]) =>
+  Object.fromEntries(statuses.map((status) => [`answers ${status}`, says(meaning, status)]));
 const breaks = (meaning: Meaning, code: string, afterMs: number, takes = false): Behaviour => ({
   meaning,
   takes,
@@ -47,7 +49,8 @@ export const well: Behaviour = { meaning: "delivered", takes: true, afterMs: 20,
 /** The name of a service that never answers. */
 export const SILENCE = "is silent";
 
-const unreachable: Record<string, Behaviour> = {
+/** Every way of DESIGN §4. These concern the whole service. */
+export const OF_THE_ORIGIN: Readonly<Record<string, Behaviour>> = {
   "refuses connections": breaks("unreachable", "ECONNREFUSED", 1),
   "is unknown to DNS": breaks("unreachable", "ENOTFOUND", 5),
   "cannot be reached": breaks("unreachable", "EHOSTUNREACH", 50),
@@ -55,30 +58,19 @@ const unreachable: Record<string, Behaviour> = {
   "has an expired certificate": breaks("unreachable", "CERT_HAS_EXPIRED", 30),
 };
 
-const refused = Object.fromEntries(
-  [302, 401, 403, 404, 405, 407, 410, 501].map((status) => [`answers ${status}`, says("refused", status)]),
-);
-const failed = Object.fromEntries(
-  [408, 425, 429, 500, 503, 521, 523, 525, 526, 530].map((status) => [
-    `answers ${status}`,
-    says("failed", status),
-  ]),
-);
+const refused = answers("refused", 302, 401, 403, 404, 405, 407, 410, 501);
+const failed = answers("failed", 408, 425, 429, 500, 503, 521, 523, 525, 526, 530);
 const throttled: Record<string, Behaviour> = {
   "answers 429 with Retry-After": says("throttled", 429, { retryAfter: "7" }),
   "answers 503 with Retry-After": says("throttled", 503, { retryAfter: "15" }),
   "answers 429 with a Retry-After of zero": says("throttled", 429, { retryAfter: "0" }),
 };
 const rejected: Record<string, Behaviour> = {
-  ...Object.fromEntries(
-    [400, 413, 415, 418, 422].map((status) => [`answers ${status}`, says("rejected", status)]),
-  ),
+  ...answers("rejected", 400, 413, 415, 418, 422),
   "answers success: false": says("rejected", 200),
 };
 const ambiguous: Record<string, Behaviour> = {
-  ...Object.fromEntries(
-    [502, 504, 520, 522, 524].map((status) => [`answers ${status}`, says("ambiguous", status)]),
-  ),
+  ...answers("ambiguous", 502, 504, 520, 522, 524),
   "answers 502, and has taken it": says("ambiguous", 502, { takes: true }),
   "answers 504, and has taken it": says("ambiguous", 504, { takes: true }),
   resets: breaks("ambiguous", "ECONNRESET", 5),
@@ -97,8 +89,6 @@ const slow: Record<string, Behaviour> = {
   "breaks off within the answer's body": { ...well, body: undefined },
 };
 
-/** Every way of DESIGN §4. Those of the first list concern the whole service. */
-export const OF_THE_ORIGIN: Readonly<Record<string, Behaviour>> = unreachable;
 export const OF_AN_ENDPOINT: Readonly<Record<string, Behaviour>> = {
   ...refused,
   ...failed,

@@ -1,16 +1,10 @@
 import type { Logger, OutboxEvent, Receipt } from "express-affiliate";
 import { Broken } from "./broken.js";
 import type { Owner, VirtualClock } from "./clock.js";
-import { type End, EventRecord, meaningOf, NEVER } from "./event-record.js";
+import { EventRecord, meaningOf, NEVER } from "./event-record.js";
 import type { TrackerProcess } from "./process.js";
 import type { Observer, Request } from "./service.js";
 import { isSimulated } from "./sql/errors.js";
-
-export interface Sums {
-  accepted: number;
-  dropped: number;
-  discarded: number;
-}
 
 /** What happens to an event. */
 export interface Watcher {
@@ -27,7 +21,7 @@ export class Ledger implements Observer {
   broken: Broken | undefined;
   events = 0;
   pendingReceipts = 0;
-  readonly #sums = new WeakMap<Owner, Sums>();
+  readonly #sums = new WeakMap<Owner, { accepted: number; dropped: number; discarded: number }>();
   digest = 0x811c9dc5;
   readonly #clock: VirtualClock;
   readonly #forgets: boolean;
@@ -94,7 +88,7 @@ export class Ledger implements Observer {
   }
 
   /** What a process has accepted, and what of it did not end with an attempt. */
-  of(owner: Owner): Sums {
+  of(owner: Owner) {
     const sums = this.#sums.get(owner) ?? { accepted: 0, dropped: 0, discarded: 0 };
     this.#sums.set(owner, sums);
     return sums;
@@ -208,36 +202,25 @@ export class Ledger implements Observer {
   }
 
   /** What hears how a process's events end. */
-  listener(process: TrackerProcess, end: "delivered" | "dead" | "dropped") {
-    const { owner, outbox } = process;
+  listener(process: TrackerProcess, end: "delivered" | "dead" | "dropped" | "skipped") {
+    const { owner: by, outbox, host } = process;
     return (notice: { id?: string; code?: string; reason?: string }) => {
       const record = this.find(process.program, notice.id);
-      if (!owner.isAlive || !record) return;
-      if (end === "dropped") this.of(owner).dropped++;
+      if (!by.isAlive || !record) return;
+      if (end === "dropped") this.of(by).dropped++;
       record.isToldEarly ||= outbox.counts().trouble !== undefined;
       record.deadCode = end === "dead" ? notice.code : undefined;
       // The id of an evicted dead letter is still known.
-      if (notice.reason === "dead-letters-full") record.ends.pop();
-      this.ends(record, notice.reason === "dead-letters-full" ? "evicted" : end, process);
+      const isEvicted = notice.reason === "dead-letters-full";
+      if (isEvicted) record.ends.pop();
+      // Another process took its event, because it seemed dead; it goes on, and says what it knows.
+      record.isToldTwice ||= record.teller !== undefined && record.teller !== by && host.faultsSeen > 0;
+      record.teller = by;
+      const told = isEvicted ? "evicted" : end;
+      this.write(`${by.name}: tells that ${record.name} is ${told}`);
+      record.ends.push(told);
+      this.watcher?.told(record, by);
     };
-  }
-
-  /** A notice of a skipped event does not say which event it was. */
-  skipped(id: string, process: Pick<TrackerProcess, "owner" | "outbox" | "host" | "program">): void {
-    const { owner, outbox } = process;
-    const record = this.find(process.program, id);
-    if (!record || !owner.isAlive) return;
-    record.isToldEarly ||= outbox.counts().trouble !== undefined;
-    this.ends(record, "skipped", process);
-  }
-
-  ends(record: EventRecord, end: End, { owner: by, host }: Pick<TrackerProcess, "owner" | "host">): void {
-    // Another process took its event, because it seemed dead; it goes on, and says what it knows.
-    if (record.teller !== undefined && record.teller !== by && host.faultsSeen > 0) record.isToldTwice = true;
-    record.teller = by;
-    this.write(`${by.name}: tells that ${record.name} is ${end}`);
-    record.ends.push(end);
-    this.watcher?.told(record, by);
   }
 
   degraded({ owner, host }: TrackerProcess, error: Error): void {

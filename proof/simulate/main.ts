@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { scratch } from "../shared/scratch.js";
 import { scheduleOf } from "./profiles.js";
 import type { Outcome, RunOptions, Sabotage } from "./run.js";
 import type { Schedule } from "./schedule.js";
@@ -44,7 +42,7 @@ export function run(schedule: Schedule, options: RunOptions): Promise<Outcome> {
 /** Runs the schedules of so many seeds, and shrinks each that breaks a promise. */
 export async function simulate(options: Options) {
   const { seed: first, schedules, sabotage, print = () => {}, enough = Number.POSITIVE_INFINITY } = options;
-  const directory = mkdtempSync(join(tmpdir(), "express-affiliate-simulate-"));
+  const directory = scratch();
   const findings: Finding[] = [];
   // Of schedules; turns of virtual event loops; requests, receipts and notices.
   let [steps, tasks, events] = [0, 0, 0];
@@ -75,7 +73,6 @@ export async function simulate(options: Options) {
     }
   } finally {
     await server?.destroy();
-    rmSync(directory, { recursive: true, force: true });
   }
   return { schedules, steps, tasks, events, findings };
 }

@@ -37,7 +37,7 @@ export interface TrackerProcess {
   report(what: Happening, transaction?: unknown): Promise<Receipt>;
 }
 
-const CONCURRENCY = 8;
+export const CONCURRENCY = 8;
 
 // Of five seconds there are a fifth as many as of one.
 const POLL_MS = 4_000;
@@ -63,7 +63,7 @@ export function startProcess(world: World, owner: Owner, slot: Slot): TrackerPro
   const { skipped } = journal;
   Object.assign(journal, {
     skipped(...[kind, reason, event]: Parameters<Journal["skipped"]>) {
-      if (event) ledger.skipped(event.id, process);
+      if (event) ledger.listener(process, "skipped")(event);
       skipped(kind, reason, event);
     },
   });

@@ -47,9 +47,7 @@ function isSql(outbox: OutboxName): boolean {
 function chaos(writer: Writer, { outbox }: Pick<Schedule, "outbox">): Step[] {
   const { dice, at, process } = writer;
   const steps = writer.reports(dice.span(2, 40));
-  const some = (most: number, write: (nth: number) => Step[]) => {
-    for (let nth = dice.whole(0, most); nth > 0; nth--) steps.push(...write(nth));
-  };
+  const some = (...some: Parameters<Writer["some"]>) => steps.push(...writer.some(...some));
   some(3, (nth) => {
     const name = `fault ${nth}`;
     const [from, to] = writer.during(SECOND_MS / 2, 60 * SECOND_MS);
@@ -71,9 +69,8 @@ function chaos(writer: Writer, { outbox }: Pick<Schedule, "outbox">): Step[] {
     some(2, () => {
       const [from, to] = writer.during(1, 40 * SECOND_MS);
       const who = process();
-      const what = writer.happening(dice.one(["click", "registration", "payment"] as const));
       return [
-        { at: from, do: "report", process: who, what, isKilled: true },
+        { at: from, do: "report", process: who, what: writer.happening(), isKilled: true },
         { at: to, do: "start", process: who },
       ];
     });
@@ -113,24 +110,23 @@ function chaos(writer: Writer, { outbox }: Pick<Schedule, "outbox">): Step[] {
 /** What a database server does to its clients, and what else happens in the database. */
 function faultsOfAServer(writer: Writer): Step[] {
   const { dice, at, process } = writer;
-  const steps: Step[] = [];
-  for (let nth = dice.whole(0, 3); nth > 0; nth--) {
+  const faults = writer.some(3, () => {
     const who = process();
     const [from, to] = writer.during(10, 60 * SECOND_MS);
-    steps.push({ at: from, do: "server", process: who, fault: dice.one(SERVER_FAULTS) });
-    steps.push({ at: to, do: "server", process: who, fault: undefined });
-  }
-  for (let nth = dice.whole(0, 3); nth > 0; nth--) {
+    return [
+      { at: from, do: "server", process: who, fault: dice.one(SERVER_FAULTS) },
+      { at: to, do: "server", process: who, fault: undefined },
+    ];
+  });
+  const transactions = writer.some(3, () => {
     const whats = Array.from({ length: dice.whole(1, 3) }, () =>
-      dice.happens(0.7)
-        ? writer.happening(dice.one(["click", "registration", "payment"] as const))
-        : dice.one(writer.happened),
+      dice.happens(0.7) ? writer.happening() : dice.one(writer.happened),
     );
     const ms = dice.span(10, 90 * SECOND_MS);
-    steps.push({ at: at(), do: "transaction", process: process(), whats, ms, commits: dice.happens(0.7) });
-  }
-  if (dice.happens(0.03)) steps.push({ at: at(), do: "restart server" });
-  return steps;
+    return [{ at: at(), do: "transaction", process: process(), whats, ms, commits: dice.happens(0.7) }];
+  });
+  const restarts: Step[] = dice.happens(0.03) ? [{ at: at(), do: "restart server" }] : [];
+  return [...faults, ...transactions, ...restarts];
 }
 
 function faultFrom(dice: Dice): Fault {
@@ -177,7 +173,7 @@ function poison(writer: Writer): Step[] {
     const isPoison = at === 0 || at % 16_000 === 0;
     // No two events of a visitor: one that waits for its own visitor's shows nothing here.
     const visitor = 4 * writer.number + (isPoison ? 1 : 2);
-    const kind = dice.one(["click", "registration", "payment"] as const);
+    const kind = writer.kind();
     steps.push({ at, do: "report", process: writer.process(), what: writer.happening(kind, visitor) });
   }
   return steps;

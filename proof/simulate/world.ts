@@ -124,7 +124,6 @@ export class World {
       const reportedAs = ledger.nextOrder();
       const reportedAt = clock.monotonic();
       const isKnown = record.storedAs !== Number.POSITIVE_INFINITY && record.ends.at(-1) !== "dropped";
-      const before = { isKnown };
       const notBefore = notBeforeOf(event);
       if (notBefore !== undefined) record.notBefore = Math.min(record.notBefore ?? notBefore, notBefore);
       ledger.reports(record, reportedAs);
@@ -137,7 +136,7 @@ export class World {
       void reporting.then((receipt: Receipt) => {
         if (!process.owner.isAlive) return;
         this.#expectReceipts(process.owner, -1);
-        checkReceipt(this, record, { process, receipt, reportedAt, before });
+        checkReceipt(this, record, { process, receipt, reportedAt, isKnown });
         ledger.receipt(record, process.owner, reportedAs, receipt);
       });
       if (isKilled) this.end(slot);

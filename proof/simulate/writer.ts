@@ -22,15 +22,21 @@ export class Writer {
   at = (): number => this.dice.whole(0, this.lengthMs);
   process = (): number => this.dice.whole(0, this.processes - 1);
 
-  reports(
-    count: number,
-    kind: () => EventKind = () => this.dice.one(["click", "registration", "payment"]),
-  ): Step[] {
+  kind = (): EventKind => this.dice.one(["click", "registration", "payment"]);
+
+  reports(count: number): Step[] {
     const times = Array.from({ length: count }, this.at).sort((a, b) => a - b);
-    return times.map((at) => ({ at, do: "report", process: this.process(), what: this.happening(kind()) }));
+    return times.map((at) => ({ at, do: "report", process: this.process(), what: this.happening() }));
   }
 
-  happening(kind: EventKind, visitor = this.dice.whole(0, this.visitors - 1)): Happening {
+  /** The steps of something that happens a few times, or never. */
+  some(most: number, write: (nth: number) => Step[]): Step[] {
+    const steps: Step[] = [];
+    for (let nth = this.dice.whole(0, most); nth > 0; nth--) steps.push(...write(nth));
+    return steps;
+  }
+
+  happening(kind = this.kind(), visitor = this.dice.whole(0, this.visitors - 1)): Happening {
     const number = this.numbers(1);
     const own = kind === "click" ? `click-${visitor}-${number}` : this.#clicks.get(visitor);
     if (kind === "click") this.#clicks.set(visitor, own as string);

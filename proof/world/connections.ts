@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Kind, open, startServer } from "../outboxes/server.js";
 import { startService } from "../shared/service.js";
 import { keyOf, trackerOf } from "../shared/tracker.js";
-import type { Figure, Part } from "./shared/part.js";
+import { type Figure, figuresOf, type Part } from "./shared/part.js";
 import { fateOf, paymentOf } from "./shared/payments.js";
 
 const A_SECOND = 25;
@@ -61,24 +61,16 @@ async function proveOn(kind: Kind, seconds: number): Promise<Figure[]> {
   await server.destroy();
   await service.goAway();
   const { lost, twice } = fateOf(keys, service, held);
-  const of = (what: string) => `${kind}: ${what}`;
-  return [
-    { what: of("payments reported"), measured: outcomes.length },
-    {
-      what: of("connections ended"),
-      measured: ended,
-      atLeast: Math.floor((seconds * 1_000) / ENDED_EVERY_MS) - 1,
-    },
-    {
-      what: of("receipts that say storage-trouble"),
-      measured: numberOf("storage-trouble", outcomes),
-      atMost: 4,
-    },
-    { what: of("receipts that say duplicate"), measured: numberOf("duplicate", outcomes), atMost: 0 },
-    { what: of("lost"), measured: lost, atMost: 0 },
-    { what: of("held"), measured: held.length, atMost: 0 },
-    { what: of("recorded twice"), measured: twice, atMost: 0 },
-  ];
+  return figuresOf(
+    kind,
+    ["payments reported", outcomes.length],
+    ["connections ended", ended, { atLeast: Math.floor((seconds * 1_000) / ENDED_EVERY_MS) - 1 }],
+    ["receipts that say storage-trouble", numberOf("storage-trouble", outcomes), { atMost: 4 }],
+    ["receipts that say duplicate", numberOf("duplicate", outcomes), { atMost: 0 }],
+    ["lost", lost, { atMost: 0 }],
+    ["held", held.length, { atMost: 0 }],
+    ["recorded twice", twice, { atMost: 0 }],
+  );
 }
 
 const numberOf = (word: string, words: readonly string[]) => words.filter((each) => each === word).length;

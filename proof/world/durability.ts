@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Kind, open, startServer } from "../outboxes/server.js";
 import { startService } from "../shared/service.js";
 import { keyOf, trackerOf } from "../shared/tracker.js";
-import type { Figure, Part } from "./shared/part.js";
+import { type Figure, figuresOf, type Part } from "./shared/part.js";
 import { fateOf, paymentOf } from "./shared/payments.js";
 
 /** A server, and whether it may lose nothing that it has committed. */
@@ -12,21 +12,19 @@ interface Case {
   readonly isDurable: boolean;
 }
 
+const mysql = (isDurable: boolean, flushes: number, more?: Case["settings"]): Case => ({
+  kind: "mysql",
+  settings: { "innodb-flush-log-at-trx-commit": flushes, ...more },
+  isDurable,
+});
+
 const CASES: readonly Case[] = [
-  { kind: "mysql", settings: { "innodb-flush-log-at-trx-commit": 1 }, isDurable: true },
-  {
-    kind: "mysql",
-    settings: { "innodb-flush-log-at-trx-commit": 1, "log-bin": "binlog", "sync-binlog": 1 },
-    isDurable: true,
-  },
-  { kind: "mysql", settings: { "innodb-flush-log-at-trx-commit": 3 }, isDurable: true },
-  { kind: "mysql", settings: { "innodb-flush-log-at-trx-commit": 2 }, isDurable: false },
-  { kind: "mysql", settings: { "innodb-flush-log-at-trx-commit": 0 }, isDurable: false },
-  {
-    kind: "mysql",
-    settings: { "innodb-flush-log-at-trx-commit": 1, "log-bin": "binlog", "sync-binlog": 0 },
-    isDurable: false,
-  },
+  mysql(true, 1),
+  mysql(true, 1, { "log-bin": "binlog", "sync-binlog": 1 }),
+  mysql(true, 3),
+  mysql(false, 2),
+  mysql(false, 0),
+  mysql(false, 1, { "log-bin": "binlog", "sync-binlog": 0 }),
   { kind: "postgres", settings: { synchronous_commit: "on" }, isDurable: true },
   // The outbox's own transactions do not go by this default. Without a standby, `remote_write` and
   // `remote_apply` are as `local` is.
@@ -74,13 +72,13 @@ async function prove({ kind, settings, isDurable }: Case, kills: number): Promis
   const { lost, twice } = fateOf([...stored], service, letters);
   const bound = isDurable ? { atMost: 0 } : {};
   const words = Object.entries(settings).map(([name, value]) => `${name} ${value}`);
-  const of = (what: string) => `${kind}, ${words.join(", ")}: ${what}`;
-  return [
-    { what: of("payments stored"), measured: stored.size },
-    { what: of("lost"), measured: lost, ...bound },
-    { what: of("recorded twice"), measured: twice, ...bound },
-    { what: of("held"), measured: letters.length },
-  ];
+  return figuresOf(
+    [kind, ...words].join(", "),
+    ["payments stored", stored.size],
+    ["lost", lost, bound],
+    ["recorded twice", twice, bound],
+    ["held", letters.length],
+  );
 }
 
 export default {

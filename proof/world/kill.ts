@@ -5,7 +5,7 @@ import { scratch } from "../shared/scratch.js";
 import { answer, repeatedIn, startService } from "../shared/service.js";
 import { keyOf } from "../shared/tracker.js";
 import type { DiskHostOptions } from "./processes/disk-host.js";
-import type { Figure, Part } from "./shared/part.js";
+import { type Figure, figuresOf, type Part } from "./shared/part.js";
 
 const VISITORS = 300;
 const HOST = fileURLToPath(new URL("./processes/disk-host.js", import.meta.url));
@@ -57,15 +57,13 @@ export default {
     ] as const) {
       const { seconds, lost, held, paymentsTwice } = await killed(goesOn);
       figures.push(
-        {
-          what: `${who}: the last event has arrived, or is held, after`,
-          measured: seconds,
-          unit: "s",
-          atMost: 5,
-        },
-        { what: `${who}: events lost`, measured: lost, atMost: 0 },
-        { what: `${who}: payments held, for they were under way`, measured: held, atMost: 8 },
-        { what: `${who}: payments twice`, measured: paymentsTwice, atMost: 0 },
+        ...figuresOf(
+          who,
+          ["the last event has arrived, or is held, after", seconds, { unit: "s", atMost: 5 }],
+          ["events lost", lost, { atMost: 0 }],
+          ["payments held, for they were under way", held, { atMost: 8 }],
+          ["payments twice", paymentsTwice, { atMost: 0 }],
+        ),
       );
     }
     return figures;

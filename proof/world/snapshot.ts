@@ -6,7 +6,7 @@ import pg from "pg";
 import { type Kind, startServer } from "../outboxes/server.js";
 import { answer, startService } from "../shared/service.js";
 import { trackerOf } from "../shared/tracker.js";
-import type { Figure, Part } from "./shared/part.js";
+import { type Figure, figuresOf, type Part } from "./shared/part.js";
 import { paymentOf } from "./shared/payments.js";
 
 const EVENTS_A_SECOND = 200;
@@ -62,19 +62,16 @@ async function prove(kind: Kind, { minutes, rate }: { minutes: number; rate: num
   await server.destroy();
 
   return [before, ...during].flatMap(({ name, rate, waiting, blocks }, nth) => {
-    const bounds =
+    const [rates, reads] =
       nth === 0 ? [{}, {}] : [{ atLeast: 0.8 * before.rate }, { atMost: 10 * middleOf(before.blocks) }];
-    const of = (what: string) => `${kind}, ${name}: ${what}`;
-    return [
-      { what: of("delivered a second"), measured: Math.round(rate), ...bounds[0] },
-      { what: of("waiting at its end"), measured: waiting },
-      ...(blocks.length === 0
-        ? []
-        : [
-            { what: of("blocks of a claim, the middle"), measured: middleOf(blocks), ...bounds[1] },
-            { what: of("blocks of a claim, the most"), measured: Math.max(...blocks) },
-          ]),
-    ];
+    const figures = figuresOf(
+      `${kind}, ${name}`,
+      ["delivered a second", Math.round(rate), rates],
+      ["waiting at its end", waiting],
+      ["blocks of a claim, the middle", middleOf(blocks), reads],
+      ["blocks of a claim, the most", Math.max(...blocks)],
+    );
+    return blocks.length === 0 ? figures.slice(0, 2) : figures;
   });
 
   async function report(signal: AbortSignal): Promise<void> {

@@ -60,18 +60,14 @@ describe("the simulator", () => {
     const registration = { number: 2, kind: "registration", visitor: 1, clickId: "click-1" } as const;
     const click = { number: 1, kind: "click", visitor: 1, clickId: "click-1" } as const;
     const { broken, trace = [] } = await simulator.run(
-      {
-        ...{ seed: 6396, profile: "chaos", outbox: "disk", processes: 1, programs: 1 },
-        ...{ repeated: "conflict", maxAgeMs: 72 * HOUR_MS },
-        steps: [
-          { at: 4_818, do: "disk", process: 0, fault: "lost" },
-          { at: 5_657, do: "report", process: 0, what: registration },
-          { at: 6_482, do: "close", process: 0, ms: 0 },
-          { at: 6_932, do: "start", process: 0 },
-          { at: 13_948, do: "report", process: 0, what: click },
-          { at: 14_072, do: "report", process: 0, what: registration },
-        ],
-      },
+      scheduleOfOne(6396, "disk", [
+        { at: 4_818, do: "disk", process: 0, fault: "lost" },
+        { at: 5_657, do: "report", process: 0, what: registration },
+        { at: 6_482, do: "close", process: 0, ms: 0 },
+        { at: 6_932, do: "start", process: 0 },
+        { at: 13_948, do: "report", process: 0, what: click },
+        { at: 14_072, do: "report", process: 0, what: registration },
+      ]),
       { directory: scratchDirectory(), keepsTrace: true },
     );
     expect(broken).toBeUndefined();
@@ -83,18 +79,13 @@ describe("the simulator", () => {
   });
 
   it("does not take an outbox for empty that could not open its file", async () => {
-    const ids = { visitor: 3, sessionId: "session-3" };
     const { broken, trace = [] } = await simulator.run(
-      {
-        ...{ seed: 1729, profile: "chaos", outbox: "disk", processes: 1, programs: 1 },
-        ...{ repeated: "conflict", maxAgeMs: 72 * HOUR_MS },
-        steps: [
-          { at: 0, do: "report", process: 0, what: { number: 1, kind: "payment", ...ids, waitsMs: 60_000 } },
-          { at: 1_000, do: "disk", process: 0, fault: "full" },
-          { at: 2_000, do: "crash", process: 0 },
-          { at: 3_000, do: "start", process: 0 },
-        ],
-      },
+      scheduleOfOne(1729, "disk", [
+        { at: 0, do: "report", process: 0, what: { ...scheduled, waitsMs: 60_000 } },
+        { at: 1_000, do: "disk", process: 0, fault: "full" },
+        { at: 2_000, do: "crash", process: 0 },
+        { at: 3_000, do: "start", process: 0 },
+      ]),
       { directory: scratchDirectory(), keepsTrace: true },
     );
     expect(broken).toBeUndefined();
@@ -103,71 +94,26 @@ describe("the simulator", () => {
 
   it.each<[string, string, Options["outbox"], Sabotage]>([
     ["sends a held payment again", "a payment that may have been taken is held", undefined, sendingAgain],
-    [
-      "takes an event for delivered that was refused",
-      "what is delivered was taken",
-      undefined,
-      verdicts((verdict) => (verdict.type === "retry" ? { type: "delivered" } : verdict)),
-    ],
+    ["takes an event for delivered that was refused", "what is delivered was taken", undefined, gullible],
     [
       "forgets who goes before whom",
       "a visitor's events go",
       "disk",
-      {
-        disk: (disk) =>
-          atEvery(disk, 5, "update events set state = 'ready', ready_at = queued_at where state = 'behind'"),
-      },
+      atEvery(5, "update events set state = 'ready', ready_at = queued_at where state = 'behind'"),
     ],
     [
       "leaves the spool of a killed process unread",
       "no kill loses what was reported",
       "disk",
-      {
-        disk({ spools }) {
-          spools.set = () => spools;
-        },
-      },
+      { disk: ({ spools }) => Object.assign(spools, { set: () => spools }) },
     ],
-    [
-      "counts one too few",
-      "stats() adds up",
-      "memory",
-      {
-        process({ outbox }) {
-          const { counts } = outbox;
-          outbox.counts = () => ({ ...counts(), queued: Math.max(0, counts().queued - 1) });
-        },
-      },
-    ],
-    [
-      "lets a payment rest before its first attempt",
-      "payments go first",
-      "memory",
-      {
-        delivery(delivery) {
-          const { deliver } = delivery;
-          const rested = new Set<string>();
-          delivery.deliver = async (claim) => {
-            const { event, history } = claim;
-            if (event.kind !== "payment" || rested.has(event.id)) return await deliver(claim);
-            rested.add(event.id);
-            return { type: "retry", inMs: 3_000, history };
-          };
-        },
-      },
-    ],
+    ["counts one too few", "stats() adds up", "memory", countingTooFew],
+    ["lets a payment rest before its first attempt", "payments go first", "memory", resting],
     [
       "forgets what a payment waits for",
       "no stranger delays a payment",
       "disk",
-      {
-        disk: (disk) =>
-          atEvery(
-            disk,
-            1,
-            `update events set urgency = case kind ${KINDS.map((kind) => `when '${kind}' then ${priorityOf(kind)}`).join(" ")} end`,
-          ),
-      },
+      atEvery(1, `update events set urgency = case kind ${OWN_PRIORITIES.join(" ")} end`),
     ],
     ["sends a payment before its time", "no payment is sent before its time", undefined, tooEarly],
     ["sends a payment that was cancelled", "what has ended is not sent", undefined, withoutCancelling],
@@ -188,7 +134,7 @@ describe("the simulator", () => {
   );
 
   it("finds a tracker that forgets the ids of what was delivered, by what it takes for new and by what it sends again", async () => {
-    const sabotage: Sabotage = { disk: (disk) => atEvery(disk, 10, "delete from ids_new") };
+    const sabotage = atEvery(10, "delete from ids_new");
     const { findings } = await simulator.simulate({ ...MANY, outbox: "disk", sabotage, shrinks: false });
     const broken = findings.map((found) => found.promise);
     for (const promise of ["a duplicate is recognised", "what has ended is not sent"]) {
@@ -197,8 +143,7 @@ describe("the simulator", () => {
   }, 300_000);
 
   it("shrinks the schedule that finds it", async () => {
-    const sabotage = verdicts((verdict) => (verdict.type === "retry" ? { type: "delivered" } : verdict));
-    const { findings } = await simulator.simulate({ ...MANY, sabotage, enough: 1 });
+    const { findings } = await simulator.simulate({ ...MANY, sabotage: gullible, enough: 1 });
     const { seed, schedule } = findings[0] as (typeof findings)[number];
     const whole = simulator.scheduleOf(seed, MANY);
     expect(whole.steps.length).toBeGreaterThan(8);
@@ -243,15 +188,20 @@ describe("the simulator", () => {
         ],
       ],
     ])("finds a tracker that %s, and only that one", async (_name, promise, sabotage, steps) => {
-      const schedule: Schedule = {
-        ...{ seed: 1, profile: "chaos", outbox, processes: 1, programs: 1 },
-        ...{ repeated: "conflict", maxAgeMs: 72 * HOUR_MS, steps },
-      };
+      const schedule = scheduleOfOne(1, outbox, steps);
       const options = { directory: scratchDirectory(), server };
       expect((await simulator.run(schedule, options)).broken).toBeUndefined();
       expect((await simulator.run(schedule, { ...options, sabotage })).broken?.promise).toBe(promise);
     });
   });
+});
+
+const OWN_PRIORITIES = KINDS.map((kind) => `when '${kind}' then ${priorityOf(kind)}`);
+
+/** A schedule of one process. */
+const scheduleOfOne = (seed: number, outbox: Schedule["outbox"], steps: Schedule["steps"]): Schedule => ({
+  ...{ seed, profile: "chaos", outbox, processes: 1, programs: 1, repeated: "conflict" },
+  ...{ maxAgeMs: 72 * HOUR_MS, steps },
 });
 
 const scheduled = {
@@ -269,6 +219,9 @@ const sendingAgain = verdicts((verdict, { history }) =>
     : verdict,
 );
 
+/** A tracker that takes an event for delivered that was refused. */
+const gullible = verdicts((verdict) => (verdict.type === "retry" ? { type: "delivered" } : verdict));
+
 /** A tracker that takes two seconds off a `notBefore`. */
 const tooEarly: Sabotage = {
   process({ outbox }) {
@@ -278,6 +231,27 @@ const tooEarly: Sabotage = {
       if (notBefore === undefined) return add(event, options);
       return add({ ...event, data: { ...event.data, notBefore: notBefore - 2_000 } } as OutboxEvent, options);
     };
+  },
+};
+
+/** A tracker that lets a payment rest before its first attempt. */
+const resting: Sabotage = {
+  delivery(delivery) {
+    const { deliver } = delivery;
+    const rested = new Set<string>();
+    delivery.deliver = async (claim) => {
+      const { event, history } = claim;
+      if (event.kind !== "payment" || rested.has(event.id)) return await deliver(claim);
+      rested.add(event.id);
+      return { type: "retry", inMs: 3_000, history };
+    };
+  },
+};
+
+const countingTooFew: Sabotage = {
+  process({ outbox }) {
+    const { counts } = outbox;
+    outbox.counts = () => ({ ...counts(), queued: Math.max(0, counts().queued - 1) });
   },
 };
 
@@ -337,8 +311,13 @@ function verdicts(change: (verdict: Verdict, claim: Parameters<Deliver>[0]) => V
   };
 }
 
-function atEvery(disk: Parameters<NonNullable<Sabotage["disk"]>>[0], many: number, sql: string): void {
-  disk.afterCommit = (db, nth) => {
-    if (nth % many === 0) db.exec(sql);
+/** A tracker whose file is changed after each so many transactions. */
+function atEvery(many: number, sql: string): Sabotage {
+  return {
+    disk(disk) {
+      disk.afterCommit = (db, nth) => {
+        if (nth % many === 0) db.exec(sql);
+      };
+    },
   };
 }

@@ -28,25 +28,32 @@ const ATTRIBUTION = `
 const attributionIn = (context: { headers?: Headers } | null) =>
   context?.headers ? tracker.attributionOf(context.headers) : {};`;
 
+/** Makes the tracker, where better-auth and the server find it. */
+export const trackerEdits: readonly Edit[] = [
+  { copy: "tracker.ts", to: "shop/packages/auth/src/tracker.ts" },
+  {
+    file: "shop/packages/auth/src/index.ts",
+    below: 'from "better-auth";',
+    add: 'import { tracker } from "./tracker";',
+  },
+  {
+    file: "shop/apps/server/src/index.ts",
+    below: 'from "@shop/api/routers/index";',
+    add: 'import { tracker } from "@shop/auth/tracker";',
+  },
+];
+
 /** Reports sign-ups from better-auth's hooks, and keeps the snapshot on the user's row. */
 export const userEdits: readonly Edit[] = [
-  { copy: "tracker.ts", to: "shop/packages/auth/src/tracker.ts" },
+  ...trackerEdits,
   ...inFile(
     "shop/packages/auth/src/index.ts",
-    {
-      below: 'import { betterAuth } from "better-auth";',
-      add: `import { tracker } from "./tracker";\n${ATTRIBUTION}`,
-    },
+    { below: 'from "./tracker";', add: ATTRIBUTION },
     { below: "emailAndPassword:", add: FIELDS_AND_HOOKS },
   ),
   {
     file: "shop/packages/db/src/schema/auth.ts",
     below: 'image: text("image"),',
     add: '  affiliate: text("affiliate"),',
-  },
-  {
-    file: "shop/apps/server/src/index.ts",
-    below: 'from "@shop/api/routers/index";',
-    add: 'import { tracker } from "@shop/auth/tracker";',
   },
 ];

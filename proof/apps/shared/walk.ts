@@ -13,7 +13,7 @@ export interface Walk {
   /** A browser with no cookies. */
   visitor(): Visitor;
   /** Ends the app by this signal (default: SIGTERM), and starts it again. */
-  restart(signal?: "SIGTERM" | "SIGINT" | "SIGKILL"): Promise<void>;
+  restart(signal?: "SIGKILL"): Promise<void>;
   /** What the service has. */
   ledger(): Promise<LedgerDocument>;
   /** Called with the first payment that the service has linked. */
@@ -52,8 +52,6 @@ export interface Steps {
   signUp(visitor: Visitor, person: Person): Promise<unknown>;
   /** Has the visitor buy something and pay for it. `nth` begins at 1. */
   pay(visitor: Visitor, person: Person, nth: number): Promise<Order>;
-  /** By which signal the app is restarted between sign-up and payment. Default: SIGTERM. */
-  readonly signal?: "SIGTERM" | "SIGINT";
 }
 
 /** The steps of an app that takes `{ email }` at `PATH/signup`, and the order at `PATH/paid`. */
@@ -85,7 +83,7 @@ export async function walkShop(walk: Walk, steps: Steps): Promise<void> {
   await steps.signUp(visitor, ada);
   await arrive(walk, "registrations", [ada.email]);
 
-  await walk.restart(steps.signal);
+  await walk.restart();
   const first = await steps.pay(visitor, ada, 1);
   await arrive(walk, "payments", [ada.email]);
   walk.firstPaymentIsLinked();

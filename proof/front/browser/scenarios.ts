@@ -1,4 +1,4 @@
-import { aheadScenarios, follow, prerenderScenarios, scenario } from "./visits.js";
+import { aheadScenarios, followOn, prerenderScenarios, scenario } from "./visits.js";
 import type { Scenario, World } from "./world.js";
 
 const fromBlog = (world: World) => world.blog;
@@ -14,23 +14,15 @@ const LINK_PREVIEWS = [
 ];
 
 export const scenarios: readonly Scenario[] = [
-  scenario("a link", async ({ page, link }) => {
-    await page.goto(link());
-  }),
-  scenario("a link on another site", async ({ world, page, link }) => {
-    await page.goto(world.page(world.blog, link()));
-    await follow(page);
-  }),
-  scenario("a link in a new tab, through a short link", async ({ world, page, link }) => {
-    await page.goto(world.page(world.blog, `/short?${new URLSearchParams({ to: link() })}`));
-    await follow(page);
-  }),
-  scenario("a page that redirects with the reference", async ({ page, link }) => {
-    await page.goto(link("a", "/old"));
-  }),
-  scenario("a link to any page", async ({ page, link }) => {
-    await page.goto(link("a", "/about.html"));
-  }),
+  scenario("a link", ({ page, link }) => page.goto(link())),
+  scenario("a link on another site", ({ world, page, link }) =>
+    followOn(world.page(world.blog, link()), page),
+  ),
+  scenario("a link in a new tab, through a short link", ({ world, page, link }) =>
+    followOn(world.page(world.blog, `/short?${new URLSearchParams({ to: link() })}`), page),
+  ),
+  scenario("a page that redirects with the reference", ({ page, link }) => page.goto(link("a", "/old"))),
+  scenario("a link to any page", ({ page, link }) => page.goto(link("a", "/about.html"))),
   scenario("reloaded", async ({ page, link }) => {
     await page.goto(link());
     for (let n = 0; n < 3; n++) await page.reload();
@@ -59,10 +51,9 @@ export const scenarios: readonly Scenario[] = [
   ),
   ...aheadScenarios("prefetch", "prefetched on another site", fromBlog),
   ...aheadScenarios("prefetch", "prefetched on this site", fromShop),
-  scenario("prefetched as the link is pressed, on a slow shop", async ({ world, page, link }) => {
-    await page.goto(world.page(world.shop, link("a", "/slow"), { ahead: "prefetch-when-pressed" }));
-    await follow(page);
-  }),
+  scenario("prefetched as the link is pressed, on a slow shop", ({ world, page, link }) =>
+    followOn(world.page(world.shop, link("a", "/slow"), { ahead: "prefetch-when-pressed" }), page),
+  ),
   scenario("a link that is double-clicked, on a slow shop", async ({ world, page, link }) => {
     await page.goto(world.page(world.blog, link("a", "/slow")));
     await page.dblclick("#go");
@@ -78,13 +69,11 @@ export const scenarios: readonly Scenario[] = [
       });
     }
     for (const ahead of ["image", "frame"]) await page.goto(world.page(world.blog, link(), { ahead }));
-    await page.goto(world.page(world.shop, link(), { ahead: "image" }));
-    await follow(page);
+    await followOn(world.page(world.shop, link(), { ahead: "image" }), page);
   }),
-  scenario("an image of a page that browsers keep for a minute", async ({ world, page, link }) => {
-    await page.goto(world.page(world.shop, link("a", "/minute"), { ahead: "image" }));
-    await follow(page);
-  }),
+  scenario("an image of a page that browsers keep for a minute", ({ world, page, link }) =>
+    followOn(world.page(world.shop, link("a", "/minute"), { ahead: "image" }), page),
+  ),
   scenario("https and HTTP/2, behind nginx", async ({ world, page, link }) => {
     await page.goto(link().replace(world.shop, world.secure));
     const names = (await page.context().cookies()).filter(({ secure }) => secure).map(({ name }) => name);
@@ -104,11 +93,7 @@ export const scenarios: readonly Scenario[] = [
       await page.goto(link());
     }),
   ),
-  scenario(
-    "an app whose API is on another port",
-    async ({ page, link }) => {
-      await page.goto(link());
-    },
-    { apiOf: (world) => world.otherPort },
-  ),
+  scenario("an app whose API is on another port", ({ page, link }) => page.goto(link()), {
+    apiOf: (world) => world.otherPort,
+  }),
 ];

@@ -79,8 +79,13 @@ export function prerenderScenarios(from: (world: World) => string, what: string)
   });
 }
 
-/** Follows the link of a blog's page, as a person does. */
-export async function follow(page: Page): Promise<void> {
+/** Follows the link on a blog's page, as a person does. */
+export async function followOn(address: string, page: Page): Promise<void> {
+  await page.goto(address);
+  await follow(page);
+}
+
+async function follow(page: Page): Promise<void> {
   await page.click("#go");
   await page.waitForURL((url) => url.pathname !== "/blog");
 }

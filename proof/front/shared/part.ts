@@ -11,12 +11,8 @@ export interface Part {
   }>;
 }
 
-/** Clicks, sign-ups and payments. */
-export interface Counts {
-  readonly clicks: number;
-  readonly signUps: number;
-  readonly payments: number;
-}
+const KINDS = ["clicks", "signUps", "payments"] as const;
+type Counts = Readonly<Record<(typeof KINDS)[number], number>>;
 
 /** What some visitors did, and what the service has recorded of them. */
 export interface Scene {
@@ -30,8 +26,6 @@ export interface Scene {
 
 /** How many sentences of one scene are printed. */
 const LINES = 4;
-
-const KINDS = ["clicks", "signUps", "payments"] as const;
 
 /** A table of the scenes: under each kind what was expected, and what was seen. */
 export function rowsOf(scenes: readonly Scene[]): string[][] {
@@ -59,11 +53,8 @@ export function wrongOf({ what, expected, seen, wrong }: Scene): string[] {
 
 function totalOf(scenes: readonly Scene[]): Scene {
   const sum = (of: (scene: Scene) => number) => scenes.reduce((total, scene) => total + of(scene), 0);
-  const counts = (side: "expected" | "seen"): Counts => ({
-    clicks: sum((scene) => scene[side].clicks),
-    signUps: sum((scene) => scene[side].signUps),
-    payments: sum((scene) => scene[side].payments),
-  });
+  const counts = (side: "expected" | "seen") =>
+    Object.fromEntries(KINDS.map((kind) => [kind, sum((scene) => scene[side][kind])])) as Counts;
   return {
     what: "all",
     visitors: sum((scene) => scene.visitors),

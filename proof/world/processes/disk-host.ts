@@ -1,6 +1,6 @@
 import { diskOutbox } from "express-affiliate/disk";
 import { say } from "../../shared/child.js";
-import { trackerOf } from "../../shared/tracker.js";
+import { trackerOf, trackNth } from "../../shared/tracker.js";
 
 export interface DiskHostOptions {
   readonly url: string;
@@ -24,9 +24,6 @@ await Promise.all(Array.from({ length: visitors }, (_, visitor) => visit(`visito
 say({});
 setInterval(() => {}, 1_000);
 
-async function visit(sessionId: string): Promise<void> {
-  const email = `${sessionId}@shop.example`;
-  await tracker.trackClick({ affiliateReference: "ALICE" }, { sessionId });
-  await tracker.trackRegistration({ email, customerId: sessionId }, { sessionId });
-  await tracker.trackPayment({ paymentId: sessionId, customerEmail: email, leadValue: 1 }, { sessionId });
+async function visit(name: string): Promise<void> {
+  for (const kind of ["click", "registration", "payment"] as const) await trackNth(tracker, kind, name, 1);
 }

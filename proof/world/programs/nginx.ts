@@ -9,7 +9,7 @@ daemon off;
 user root;
 pid ${directory}/nginx.pid;
 error_log ${directory}/error.log;
-events {}
+events { worker_connections 4096; }
 http {
   access_log off;
   ${TEMPORARY.map((of) => `${of}_temp_path ${directory}/${of};`).join("\n  ")}

@@ -4,7 +4,7 @@ import { scratch } from "../../shared/scratch.js";
 import { answer, type Service, startService } from "../../shared/service.js";
 import { keyOf, trackerOf } from "../../shared/tracker.js";
 import type { StartGateway } from "../programs/gateway.js";
-import type { Figure } from "./part.js";
+import { type Figure, figuresOf } from "./part.js";
 import { fateOf, paymentOf } from "./payments.js";
 
 const CONCURRENCY = 8;
@@ -102,17 +102,13 @@ async function prove(scenario: Scenario, start: StartGateway): Promise<Figure[]>
   await gateway.stop();
   await service.goAway();
 
-  const of = (what: string) => `${scenario.name}: ${what}`;
-  return [
-    { what: of("payments"), measured: payments.size },
-    { what: of("lost"), measured: lost, atMost: 0 },
-    { what: of("recorded twice"), measured: twice, atMost: 0 },
-    { what: of("held"), measured: held.length, atMost: scenario.mostHeld },
-    {
-      what: of("all that waited has gone after"),
-      measured: Math.round(seconds * 10) / 10,
-      unit: "s",
-      atMost: scenario.recoversWithinSeconds,
-    },
-  ];
+  const { name, mostHeld, recoversWithinSeconds: atMost } = scenario;
+  return figuresOf(
+    name,
+    ["payments", payments.size],
+    ["lost", lost, { atMost: 0 }],
+    ["recorded twice", twice, { atMost: 0 }],
+    ["held", held.length, { atMost: mostHeld }],
+    ["all that waited has gone after", Math.round(seconds * 10) / 10, { unit: "s", atMost }],
+  );
 }

@@ -20,6 +20,13 @@ export interface Figure {
   readonly atMost?: number;
 }
 
+type Row = readonly [what: string, measured: number, bound?: Omit<Figure, "what" | "measured">];
+
+/** Figures of one thing. */
+export function figuresOf(name: string, ...rows: readonly Row[]): Figure[] {
+  return rows.map(([what, measured, bound]) => ({ what: `${name}: ${what}`, measured, ...bound }));
+}
+
 /** Whether it keeps to its bounds. */
 export function holds({ measured, atLeast = -Infinity, atMost = Infinity }: Figure): boolean {
   return measured >= atLeast && measured <= atMost;
