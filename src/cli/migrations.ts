@@ -20,7 +20,7 @@ to be run by hand (migrate: false):
                     (default 0)
   --help            prints this
 
-Exit code: 0, or 2 for arguments that are wrong.`;
+Exit code: 0, or 2 if the arguments are wrong.`;
 
 /** Returns the exit code. */
 export function migrationsCommand(args: string[], terminal: Terminal): number {

@@ -26,8 +26,8 @@ never production.
                          registrationLead, paymentLead, status, or none
   --help                 prints this
 
-Exit code: 0 once it has been stopped, 1 where it cannot start, 2 for arguments
-that are wrong.`;
+Exit code: 0 once it has been stopped, 1 if it cannot start, 2 if the arguments
+are wrong.`;
 
 /**
  * `express-affiliate sandbox`. Resolves with the running sandbox once its address is printed, or

@@ -40,8 +40,8 @@ outbox does. Only reads, unless you add --send-test-click.
   --json               prints one JSON document
   --help               prints this
 
-Exit code: 0 where all is well, 1 where something is wrong, 2 for arguments that
-are wrong.`;
+Exit code: 0 if all is well, 1 if something is wrong, 2 if the arguments are
+wrong.`;
 
 /** Resolves with the exit code. */
 export async function doctorCommand(args: string[], terminal: Terminal): Promise<number> {

@@ -46,9 +46,9 @@ creates or migrates no outbox.
   --json                  prints one JSON document
   --help                  prints this
 
-Exit code: 0 where all is well, dead letters or not; 1 where something is wrong:
-no outbox there, trouble with its storage, an id without a dead letter, or the
-answer no to a question; 2 for arguments that are wrong.`;
+Exit code: 0 if all is well, dead letters or not; 1 if something is wrong: no
+outbox there, trouble with its storage, an id without a dead letter, or the
+answer no to a question; 2 if the arguments are wrong.`;
 
 const NOTHING = "takes no ids, no --all and no --limit";
 const LETTERS = "takes either ids or --all, and no --limit";

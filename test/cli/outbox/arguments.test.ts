@@ -13,7 +13,7 @@ describe("the command `outbox`", () => {
       expect({ code, err }).toEqual({ code: 0, err: "" });
       expect(out).toContain("Usage: express-affiliate outbox <directory|database-url> <action>");
       expect(out).toContain("the customer's address masked");
-      expect(out).toContain("Exit code: 0 where all is well, dead letters or not;");
+      expect(out).toContain("Exit code: 0 if all is well, dead letters or not;");
     }
   });
 
