@@ -6,8 +6,9 @@ import type { OutboxUnderTest, TestRunner } from "./under-test.js";
 
 // Chosen: the clocks of a process and of its store need not run alike.
 const SAFE_SHARE = 0.9;
+const SURELY_LATER = 1.2;
 
-/** A process that claims an event and is cut off, and another process. */
+/** A process that claims an event, and is busy or cut off; and another process. */
 export function testLease(
   runner: TestRunner["it"],
   {
@@ -19,6 +20,27 @@ export function testLease(
   }: Required<Pick<OutboxUnderTest, "create" | "reopen" | "leaseMs" | "cutOff" | "restore">>,
 ): void {
   const it = onTwoStages(runner, create, reopen);
+
+  it("keeps what is under way for longer than its lease, if it may send nothing more", async ([
+    busy,
+    other,
+  ]) => {
+    const began = performance.now();
+    const payment = await busy.handOver(sample("payment"));
+    busy.delivery.capacity = 0;
+
+    const delivered: string[] = [];
+    other.deliverAll(delivered);
+    // The other process goes on claiming.
+    for (let nth = 1; performance.now() - began < SURELY_LATER * leaseMs; nth++) {
+      await other.add(sample("click"));
+      await until(() => delivered.length >= nth, "a process did not deliver its own events");
+    }
+    assert.equal(delivered.includes(payment.id), false, "a lease that was not renewed has ended");
+    assert.notEqual(payment.live.isHeld?.(), false, "`isHeld` says that the event is another process's");
+    payment.settle({ type: "delivered" });
+    await other.empty();
+  });
 
   it("sends what another process has left, once its lease has ended", async ([left, other]) => {
     left.delivery.expectsFailures = true;
