@@ -13,9 +13,11 @@ const fast = fastTests().filter((file) => !ALONE.includes(file));
 // With TEST_SCALE=full the promises of delivery are kept for more events, and a test may take longer.
 const isFull = process.env.TEST_SCALE === "full";
 
+// Each takes 16 seconds or more on two slow cores.
 const LONGEST = [
-  ...["outbox/sql/contract", "outbox/contract", "outbox/postgres/clocks", "outbox/postgres/storing"],
-  ...["cli/outbox/mysql", "delivery/promises", "delivery/promises-on-disk", "delivery/unreachable"],
+  ...["outbox/sql/contract", "outbox/contract", "outbox/postgres/clocks", "outbox/postgres/faults"],
+  ...["outbox/disk/thread/undici", "outbox/disk/killed", "delivery/bodies", "delivery/unreachable"],
+  ...["delivery/promises", "delivery/promises-on-disk"],
 ].map((name) => `/test/${name}.test.ts`);
 
 /** Begins the longest files of a project first. Otherwise one of them runs alone at the end. */

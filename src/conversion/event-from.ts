@@ -45,7 +45,8 @@ export function eventFrom<Kind extends EventKind>(
 export function paymentEventId(clientId: number, paymentId: unknown): string {
   const reader = new FieldReader({ paymentId });
   const id = reader.hostId("paymentId", LONGEST_TEXT);
-  for (const problem of reader.problems) throw new ArgumentError(`cancelPayment: ${problem}`);
+  const [problem] = reader.problems;
+  if (problem !== undefined) throw new ArgumentError(`cancelPayment: ${problem}`);
   return idOf(clientId, paymentKey(id));
 }
 

@@ -71,10 +71,11 @@ export class FieldReader {
   /** In milliseconds since the epoch. */
   time(name: string): number | undefined {
     const date = this.#take(name) ?? undefined;
+    if (date === undefined) return undefined;
     // Not `instanceof`: a test runner may have a `Date` of its own.
     const time = types.isDate(date) ? Date.prototype.getTime.call(date) : Number.NaN;
-    if (date !== undefined && Number.isNaN(time)) this.#refuse(name, "must be a valid Date");
-    return date && time;
+    if (Number.isNaN(time)) this.#refuse(name, "must be a valid Date");
+    return time;
   }
 
   #hostIdFrom(name: string, longest: number, id: unknown): string {

@@ -5,20 +5,15 @@ import { createOutbox } from "../../src/outbox/create-outbox.js";
 import { sample } from "../../src/testing/contract/samples.js";
 import { delivering, deliveringAll } from "../helpers/deliver.js";
 import { FakeClock } from "../helpers/fake-clock.js";
+import { storesNothing } from "../helpers/outbox-parts.js";
 import { withResolvers } from "../helpers/with-resolvers.js";
 
 /** The parts of an outbox that holds nothing. */
-function partsOf(changed: Partial<OutboxParts> = {}): OutboxParts {
-  return {
-    name: "redis",
-    append: async () => "queued",
-    claim: async () => [],
-    settle: async () => {},
-    counts: () => ({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null }),
-    deadLetters: { list: async () => [], retry: async () => false, discard: async () => false },
-    ...changed,
-  };
-}
+const partsOf = (changed: Partial<OutboxParts> = {}): OutboxParts => ({
+  ...storesNothing,
+  name: "redis",
+  ...changed,
+});
 
 const silent = { dropped() {}, degraded() {}, recovered() {} };
 
