@@ -15,13 +15,14 @@ export interface HandOverArgument {
   readonly outbox: "memory" | "disk" | "postgres";
   /** How many events wait when a measurement begins, in ascending order. */
   readonly waiting: readonly number[];
+  /** How many batches each measurement hands over. */
+  readonly batches: number;
 }
 
 export type HandOver = Awaited<ReturnType<typeof measure>>[number];
 
-const { outbox: name, waiting } = argument as HandOverArgument;
+const { outbox: name, waiting, batches } = argument as HandOverArgument;
 const BATCH = 100;
-const BATCHES = 100;
 /** So many batches are made before their hand-over is measured: the clock is read rarely. */
 const READY = 10;
 const MICROS_PER_MS = 1_000;
@@ -66,11 +67,11 @@ function batch() {
 }
 
 /** What it takes to hand over so many batches, in microseconds. */
-async function handOver(tracker: Affiliate, batches: number) {
+async function handOver(tracker: Affiliate, count: number) {
   let mainThread = 0;
   let untilReceipt = 0;
-  for (let done = 0; done < batches; done += READY) {
-    const ready = Array.from({ length: Math.min(READY, batches - done) }, batch);
+  for (let done = 0; done < count; done += READY) {
+    const ready = Array.from({ length: Math.min(READY, count - done) }, batch);
     const before = mainThreadMicros();
     for (const orders of ready) {
       const began = performance.now();
@@ -81,7 +82,7 @@ async function handOver(tracker: Affiliate, batches: number) {
     }
     mainThread += mainThreadMicros() - before;
   }
-  const events = batches * BATCH;
+  const events = count * BATCH;
   return {
     /** Of the main thread's processor time for each event, until its receipt is there. */
     mainThread: mainThread / events,
@@ -105,7 +106,7 @@ async function measure(tracker: Affiliate, directory?: string) {
   const measured = [];
   for (const number of waiting) {
     await handOver(tracker, (number - handedOver + first) / BATCH);
-    const costs = await handOver(tracker, BATCHES);
+    const costs = await handOver(tracker, batches);
     const waits = handedOver - first;
     measured.push({
       waiting: number,
@@ -120,5 +121,5 @@ async function measure(tracker: Affiliate, directory?: string) {
 
 // The compiler's work is no part of what is measured: what it has made for the first tracker it
 // makes anew for the next, and keeps from then on.
-for (let trial = 0; trial < 3; trial++) await withTracker((tracker) => handOver(tracker, 3 * BATCHES));
+for (let trial = 0; trial < 3; trial++) await withTracker((tracker) => handOver(tracker, 3 * batches));
 say(await withTracker(measure));

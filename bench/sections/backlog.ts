@@ -23,7 +23,7 @@ const LEAST_RATE: readonly (readonly [Carrier, number, Carrier])[] = [
 
 /** How fast a backlog is delivered, and what that takes, beside bare undici in the same round. */
 export async function benchBacklog({ report, quick }: Bench): Promise<void> {
-  const events = quick ? 2_000 : 20_000;
+  const events = quick ? 500 : 20_000;
   const service = await start<ServiceReport>("service");
   const { of, ofOther, rowOf } = await compare({
     report,
@@ -33,7 +33,7 @@ export async function benchBacklog({ report, quick }: Bench): Promise<void> {
     howOf: (carrier) => ({
       service: service.ready.url,
       events: carrier === "fetch" ? events / 5 : events,
-      warmUp: carrier === "fetch" ? 1_000 : 20_000,
+      warmUp: carrier === "fetch" ? events / 20 : events,
       sockets: SOCKETS,
       concurrency: FOR_EIGHT_TO_AN_ENDPOINT,
     }),

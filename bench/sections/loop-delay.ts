@@ -4,7 +4,7 @@ import { type Bench, millis, round } from "../report.js";
 
 /** What the event loop feels of the disk outbox. */
 export async function benchLoopDelay({ report, quick }: Bench): Promise<void> {
-  const events = quick ? 10_000 : 100_000;
+  const events = quick ? 2_000 : 100_000;
   report.progress("delay of the event loop");
   const delayOf = (tracks: boolean) => resultOf<LoopDelayReport>("loop-delay", { events, tracks });
   const rows = [
