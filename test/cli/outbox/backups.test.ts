@@ -18,7 +18,8 @@ describe("a disk outbox that is restored", () => {
   });
 
   testRestore({
-    open: () => diskOutbox({ directory }),
+    // What was under way in the copy waits for its lease, for the copy has no lock of its process.
+    open: () => diskOutbox({ directory, leaseMs: 1_000 }),
     where: () => [directory],
     async backUp() {
       const file = join(scratchDirectory(), "copy.db");

@@ -45,7 +45,7 @@ export function testRestore({ open, where, backUp }: Restorable): void {
     await restoreOldBackup(service);
 
     const tracker = await startHost(service);
-    await expect.poll(() => tracker.stats().queued, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => tracker.stats().queued).toBe(0);
     expect(twiceIn(service.taken).length).toBeGreaterThanOrEqual(REPORTED - TAKEN_FIRST - 8);
   });
 
