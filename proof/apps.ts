@@ -16,6 +16,7 @@ import { join, resolve } from "node:path";
 import type { App } from "./apps/shared/app.js";
 import { proveApp } from "./apps/shared/prove.js";
 import { startDatabases } from "./frameworks/databases.js";
+import { dayOfYear } from "./shared/day.js";
 import { commandLine } from "./shared/options.js";
 import { pack } from "./shared/packed.js";
 import { partsOf, runParts } from "./shared/run-parts.js";
@@ -65,7 +66,6 @@ async function database(): Promise<string> {
 function chosen(): string[] {
   const all = partsOf("apps").sort();
   if (!options.short) return all;
-  const now = new Date();
-  const day = Math.floor((now.getTime() - Date.UTC(now.getUTCFullYear(), 0, 0)) / 86_400_000);
+  const day = dayOfYear();
   return Array.from({ length: IN_SHORT }, (_, nth) => all[(day + nth * STRIDE) % all.length] as string);
 }

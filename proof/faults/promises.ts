@@ -368,12 +368,12 @@ const SERVERS = [
 
 /** Prints the table. Resolves to whether every promise was kept. */
 export async function provePromises(only: {
-  /** The outbox of this name alone: `memory`, `disk`, `Postgres` or `MySQL`. Empty: all. */
-  readonly outbox: string;
+  /** The outboxes of these names alone. */
+  readonly outboxes: readonly string[];
   /** The rows whose name has this text in it. */
   readonly row: string;
 }): Promise<boolean> {
-  const isMeant = ({ name }: { readonly name: string }) => name === (only.outbox || name);
+  const isMeant = ({ name }: { readonly name: string }) => only.outboxes.includes(name);
   const subjects = local.filter(isMeant);
   const servers = [];
   for (const { name, kind, isThere, settings, missing } of SERVERS.filter(isMeant)) {
