@@ -6,12 +6,11 @@ import { Stage } from "../../src/testing/contract/stage.js";
 import { openDisk } from "../helpers/disk-store.js";
 import { describeWithMariaDbServer } from "../helpers/mysql.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
-import { isFull } from "../helpers/promises.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { blocksOf, countingPages, meanOf } from "./sql/reads.js";
 
 // How many payments wait for their `notBefore`.
-const SCHEDULED = isFull ? 300_000 : 100_000;
+const SCHEDULED = 100_000;
 // How many ids of delivered events MariaDB has besides.
 const DELIVERED = 300_000;
 const PAYMENTS = 40;
@@ -24,7 +23,7 @@ const OWN_IO = "/proc/thread-self/io";
 type Reads = Record<string, number>;
 
 function expectSame(what: string, before: Reads, beside: Reads): void {
-  if (isFull) console.info(`${what} beside none and ${SCHEDULED}: ${JSON.stringify([before, beside])}`);
+  console.info(`${what} beside none and ${SCHEDULED}: ${JSON.stringify([before, beside])}`);
   for (const [name, reads] of Object.entries(before)) {
     expect(reads, name).toBeGreaterThan(0);
     // Three pages more, if these are so few: an index may have got another level.
