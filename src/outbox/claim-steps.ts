@@ -6,7 +6,7 @@ import { isMoreUrgent, URGENCIES, type Urgency } from "./urgency.js";
 export interface ClaimStep {
   /** How urgent its events are. */
   readonly urgency: Urgency;
-  /** Never tried, rested after an attempt, or still resting. */
+  /** Never tried (`history.triedAt` is 0), rested after an attempt, or still resting. */
   readonly which: "untried" | "rested" | "resting";
   /** How many more the lane may give: all its steps share it. */
   readonly place: { readonly lane: Lane; left: number };
@@ -47,7 +47,7 @@ function isStep(
 export interface Head extends Pick<Claim, "event" | "history"> {
   /** Its own, or that of the most urgent event behind it. */
   readonly urgency: Urgency;
-  /** Since when it is the head with this urgency. */
+  /** Since when it is the head with this urgency. If equal, the one that was stored first goes first. */
   readonly since: number;
   /** Until when it rests after an attempt. */
   readonly readyAt: number;

@@ -84,7 +84,10 @@ export interface Claim {
   readonly urgency?: Urgency;
   /** What earlier attempts have taught. */
   readonly history: History;
-  /** Whether its process died during an attempt, whose end is unknown. */
+  /**
+   * Whether its process died during an attempt, whose end is unknown. Stays if the verdict is
+   * `release`, and ends if it is `retry`.
+   */
   readonly interrupted: boolean;
   /** Since when it waits, in milliseconds since the epoch: it happened, or was retried by hand. */
   readonly queuedAt: number;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Handed, until } from "./recorder.js";
+import { type Handed, retryIn, until } from "./recorder.js";
 import { sample } from "./samples.js";
 import { onTwoStages, REJECTED } from "./stage.js";
 import type { OutboxUnderTest, TestRunner } from "./under-test.js";
@@ -36,7 +36,11 @@ export function testLease(
       await other.add(sample("click"));
       await until(() => delivered.length >= nth, "a process did not deliver its own events");
     }
-    assert.equal(delivered.includes(payment.id), false, "a lease that was not renewed has ended");
+    assert.equal(
+      delivered.includes(payment.id),
+      false,
+      "another process got the event: a lease must be renewed while its event is under way",
+    );
     assert.notEqual(payment.live.isHeld?.(), false, "`isHeld` says that the event is another process's");
     payment.settle({ type: "delivered" });
     await other.empty();
@@ -45,6 +49,8 @@ export function testLease(
   it("sends what another process has left, once its lease has ended", async ([left, other]) => {
     left.delivery.expectsFailures = true;
     const began = performance.now();
+    // No claim of either is under way while it has an event.
+    for (const { delivery } of [left, other]) delivery.capacity = 1;
     const first = await left.handOver(sample("payment"));
 
     other.start();
@@ -62,9 +68,25 @@ export function testLease(
     assert.equal(second.live.interrupted, true);
     assert.equal(first.live.isHeld?.(), false, "`isHeld` says that the event is still its first process's");
     await until(() => left.outbox.counts().trouble === undefined, "the store did not work again");
-    assert.deepEqual(await other.outbox.deadLetters.list(), []);
+    const message = "`settle` had an effect, but another process has the event";
+    assert.deepEqual(await other.outbox.deadLetters.list(), [], message);
     assert.deepEqual(left.delivery.told, [], "`settle` must resolve to `false`: it had no effect");
-    second.settle({ type: "delivered" });
+
+    const next = await left.handOver(sample("click"));
+    assert.equal(first.live.isHeld?.(), false, "a later claim made `isHeld` true again");
+    left.delivery.capacity = -1;
+    next.settle({ type: "delivered" });
+    second.settle({ type: "release" });
+    const third = await other.delivery.next();
+    assert.equal(
+      third.live.interrupted,
+      true,
+      "after `release` it is as unknown as before whether it was taken",
+    );
+    third.settle(retryIn(0));
+    const last = await other.delivery.next();
+    assert.equal(last.live.interrupted, false, "after `retry` the end of its attempt is known");
+    last.settle({ type: "delivered" });
     await other.empty();
   });
 }

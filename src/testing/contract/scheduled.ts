@@ -11,7 +11,11 @@ const SOME = 60;
 
 /** Counts may be moments old. */
 function schedules({ outbox }: Stage, count: number): Promise<void> {
-  return until(() => outbox.counts().scheduled?.count === count, `not ${count} payments were scheduled`);
+  const found = () => outbox.counts().scheduled?.count;
+  return until(
+    () => found() === count,
+    () => `counts() had ${found()} scheduled payments, and not ${count},`,
+  );
 }
 
 async function cancel({ outbox }: Stage, id: string): Promise<string> {

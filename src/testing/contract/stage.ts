@@ -90,7 +90,12 @@ export class Stage implements AsyncDisposable {
 
   /** Delivers the next events: these, in this order. */
   async delivers(...events: readonly OutboxEvent[]): Promise<void> {
-    for (const { id } of events) assert.equal(await this.delivery.deliverNext(), id);
+    for (const { id, kind } of events) {
+      const { live, settle } = await this.delivery.next();
+      const came = `the ${live.event.kind} ${live.event.id} came, and it was the turn of the ${kind} ${id}`;
+      assert.equal(live.event.id, id, came);
+      settle({ type: "delivered" });
+    }
   }
 
   /** The same, with one event under way at a time. */
