@@ -7,8 +7,8 @@
  * framework takes both, and walked with real requests on Node 20 and 24. Prints a table. Exits with
  * 1 if a walk fails.
  *
- * `--short` walks every second recipe, each with one Express on one Node. By the day of the year, all
- * have had their turn in eight days.
+ * `--short` walks every second recipe, each with one Express on one Node: others on the next day. In
+ * eight days in a row it walks all.
  */
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -17,7 +17,7 @@ import { startDatabases } from "./frameworks/databases.js";
 import { install, type Project, walk } from "./frameworks/project.js";
 import { recipes } from "./frameworks/recipes.js";
 import { createTable } from "./frameworks/table.js";
-import { dayOfYear } from "./shared/day.js";
+import { dayOfYear, inTurn } from "./shared/day.js";
 import { nodeOf, pack } from "./shared/packed.js";
 import { scratch } from "./shared/scratch.js";
 
@@ -33,26 +33,26 @@ const { values } = parseArgs({
 });
 const SIDE_BY_SIDE = 3;
 const day = dayOfYear();
-const NODES = inTurn([20, 24], day >> 1);
+const NODES = chosen([20, 24], 2);
 const EXPRESS = [4, 5] as const;
 
-const all = Object.keys(recipes);
-const names = values.only ?? (values.short ? all.filter((_, nth) => (nth + day) % 2 === 0) : all);
+const every = Object.keys(recipes);
+const names = values.only ?? (values.short ? every.filter((_, nth) => (nth + day) % 2 === 0) : every);
 const unknown = names.filter((name) => !(name in recipes));
 if (unknown.length > 0) {
-  throw new Error(`there is no recipe ${unknown.join(", ")}; there are ${all.join(", ")}`);
+  throw new Error(`there is no recipe ${unknown.join(", ")}; there are ${every.join(", ")}`);
 }
 process.exitCode = (await prove()) ? 0 : 1;
 
-/** In short, one of them. */
-function inTurn<T>(all: readonly T[], turn: number): readonly T[] {
-  return values.short ? [all[turn % all.length] as T] : all;
+/** With `--short`, one of the list, the same for so many days. Otherwise all. */
+function chosen<T>(list: readonly T[], days: number): readonly T[] {
+  return values.short ? [inTurn(list, Math.floor(day / days))] : list;
 }
 
 /** The majors of Express that the recipe is tried with. */
 function expressOf(name: string): readonly (4 | 5)[] {
   const taken = EXPRESS.filter((express) => recipes[name]?.express[express]);
-  return inTurn(taken, day >> 2);
+  return chosen(taken, 4);
 }
 
 async function prove(): Promise<boolean> {

@@ -52,7 +52,7 @@ export async function benchHandOver({ report, quick }: Bench): Promise<void> {
     aims.atMost(1.5, ratio, `${outbox}: the same with ${round(many)} waiting, of that with ${round(few)}`);
     aims.atMost(MOST_HEAP_BYTES, most.heapBytes, `${outbox}: bytes of heap for an event that waits`);
   }
-  if (programsOfPostgres()) await measure("postgres", [few, quick ? 400 : 20_000], 1);
+  if (programsOfPostgres()) await measure("postgres", [few, quick ? 1_000 : 20_000], 1);
   report.section(
     "Handing over",
     "`trackPayment`, 100 at a time, each by another visitor, until every receipt is there; what it costs for each event. The main " +

@@ -10,6 +10,7 @@ import type { Outbox } from "express-affiliate/outbox";
 import { programsOfPostgres } from "../../test/helpers/cluster.js";
 import { programOfMariaDb } from "../../test/helpers/mariadb.js";
 import { open as openOn, startServer } from "../outboxes/server.js";
+import { inTurn } from "../shared/day.js";
 import { scratch } from "../shared/scratch.js";
 import { answer, type Conduct, startService } from "../shared/service.js";
 import { keyOf, trackerOf, trackNth } from "../shared/tracker.js";
@@ -368,15 +369,20 @@ const SERVERS = [
 
 /** Prints the table. Resolves to whether every promise was kept. */
 export async function provePromises(only: {
-  /** The outboxes of these names alone. */
-  readonly outboxes: readonly string[];
+  /** The outbox of this name alone: `memory`, `disk`, `Postgres` or `MySQL`. Empty: all. */
+  readonly outbox: string;
+  /** One local outbox and one on a server, others on the next day. */
+  readonly short: boolean;
   /** The rows whose name has this text in it. */
   readonly row: string;
 }): Promise<boolean> {
-  const isMeant = ({ name }: { readonly name: string }) => only.outboxes.includes(name);
-  const subjects = local.filter(isMeant);
+  const meant = <T extends { readonly name: string }>(all: readonly T[]): T[] => {
+    const named = all.filter(({ name }) => name === (only.outbox || name));
+    return only.short && named.length > 1 ? [inTurn(named)] : named;
+  };
+  const subjects: Subject[] = meant(local);
   const servers = [];
-  for (const { name, kind, isThere, settings, missing } of SERVERS.filter(isMeant)) {
+  for (const { name, kind, isThere, settings, missing } of meant(SERVERS)) {
     if (!isThere()) {
       console.log(missing);
       continue;

@@ -22,7 +22,7 @@ export function createTable(names: readonly string[], express: readonly number[]
         ["", ...ways.map(({ major, node }) => `Express ${major}, Node ${node}`)],
         ...names.map((name) => [
           name,
-          // A dash if it was not tried so: the framework does not take that Express, or it is not its turn.
+          // A dash: the framework does not take that Express, or `--short` left it out.
           ...ways.map(({ major, node }) => cells.get(`${name} ${major} ${node}`) ?? "–"),
         ]),
       ];

@@ -4,7 +4,7 @@ import { postgresOutbox } from "express-affiliate/postgres";
 import mysql from "mysql2/promise";
 import pg from "pg";
 import { type Kind, startServer } from "../outboxes/server.js";
-import { dayOfYear } from "../shared/day.js";
+import { inTurn } from "../shared/day.js";
 import { answer, startService } from "../shared/service.js";
 import { trackerOf } from "../shared/tracker.js";
 import { type Figure, figuresOf, type Part } from "./shared/part.js";
@@ -24,10 +24,10 @@ interface Period {
   readonly blocks: readonly number[];
 }
 
-/** In short, one of them in turn by the day of the year. */
+/** In short, one of the two: the other one on the next day. */
 function kindsOf(short: boolean): readonly Kind[] {
-  const both = ["postgres", "mysql"] as const;
-  return short ? [both[dayOfYear() % both.length] as Kind] : both;
+  const both: readonly Kind[] = ["postgres", "mysql"];
+  return short ? [inTurn(both)] : both;
 }
 
 export default {

@@ -47,13 +47,16 @@ function isStep(
 export interface Head extends Pick<Claim, "event" | "history"> {
   /** Its own, or that of the most urgent event behind it. */
   readonly urgency: Urgency;
-  /** Since when it is the head with this urgency. If equal, the one that was stored first goes first. */
+  /** Since when it is the head with this urgency. Of equals, the one that was stored first is first. */
   readonly since: number;
   /** Until when it rests after an attempt. */
   readonly readyAt: number;
 }
 
-/** The heads that a step takes, in order: for a store that reads all of them, without an index. */
+/**
+ * The heads that a step takes, in order: for a store that reads all of them, without an index. Give
+ * them in the order in which they were stored.
+ */
 export function headsOf<H extends Head>(step: ClaimStep, heads: readonly H[], now: number): H[] {
   const { endpoint, newestFirst, newWithinMs = Number.POSITIVE_INFINITY } = step.place.lane;
   const found = heads.filter(({ event, history, urgency, since, readyAt }) => {

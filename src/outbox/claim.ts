@@ -85,8 +85,8 @@ export interface Claim {
   /** What earlier attempts have taught. */
   readonly history: History;
   /**
-   * Whether its process died during an attempt, whose end is unknown. Stays if the verdict is
-   * `release`, and ends if it is `retry`.
+   * Whether its process died during an attempt, whose end is unknown. `release` keeps it, `retry`
+   * clears it.
    */
   readonly interrupted: boolean;
   /** Since when it waits, in milliseconds since the epoch: it happened, or was retried by hand. */

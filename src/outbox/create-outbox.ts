@@ -44,8 +44,8 @@ export interface OutboxParts<C extends Claim = Claim> {
   readonly maxMemoryBytes?: number | undefined;
   /**
    * Stores the event, unless its id is known. Calls overlap: their order is the order of events. So
-   * a call that fails rejects before a later one stores its event. A client must repeat no call by
-   * itself, nor queue calls while it has no connection.
+   * a call that fails rejects before a later one stores its event. Turn off what your
+   * driver repeats or queues by itself: it could store an event after a later one.
    */
   append(event: OutboxEvent, notices: StorageNotices): Promise<"queued" | "duplicate" | "full">;
   /** Stores it in the host's own transaction. Without it, such a report is refused. */
@@ -86,7 +86,7 @@ export interface OutboxParts<C extends Claim = Claim> {
   cancel?(destination: number, id: string): Promise<CancelOutcome>;
   /** To search for a person's events. Without it, `personalData` and `erase` are refused. */
   readonly personal?: PersonalStorage | undefined;
-  /** Begin to listen for what other processes store for this destination, and to renew leases. */
+  /** Begin to renew leases, and to listen for what other processes store for this destination. */
   start?(notices: StorageNotices, destination: number): void;
   /** Every call has ended: close files, connections and timers. */
   close?(): Promise<void>;

@@ -39,7 +39,7 @@ export function testLease(
     assert.equal(
       delivered.includes(payment.id),
       false,
-      "another process got the event: a lease must be renewed while its event is under way",
+      "another process got the event: its lease was not renewed",
     );
     assert.notEqual(payment.live.isHeld?.(), false, "`isHeld` says that the event is another process's");
     payment.settle({ type: "delivered" });
@@ -49,7 +49,7 @@ export function testLease(
   it("sends what another process has left, once its lease has ended", async ([left, other]) => {
     left.delivery.expectsFailures = true;
     const began = performance.now();
-    // No claim of either is under way while it has an event.
+    // So a process claims nothing while it has an event.
     for (const { delivery } of [left, other]) delivery.capacity = 1;
     const first = await left.handOver(sample("payment"));
 
@@ -59,6 +59,7 @@ export function testLease(
     try {
       second = await other.delivery.next();
       assert.ok(performance.now() - began >= SAFE_SHARE * leaseMs, "the lease had not ended");
+      assert.equal(first.live.isHeld?.(), false, "`isHeld` says that the event is still its first process's");
       first.settle({ type: "dead", ...REJECTED });
     } finally {
       await restore();
@@ -66,10 +67,9 @@ export function testLease(
 
     assert.deepEqual(second.live.event, first.live.event);
     assert.equal(second.live.interrupted, true);
-    assert.equal(first.live.isHeld?.(), false, "`isHeld` says that the event is still its first process's");
     await until(() => left.outbox.counts().trouble === undefined, "the store did not work again");
-    const message = "`settle` had an effect, but another process has the event";
-    assert.deepEqual(await other.outbox.deadLetters.list(), [], message);
+    const letters = await other.outbox.deadLetters.list();
+    assert.deepEqual(letters, [], "`settle` had an effect, but another process has the event");
     assert.deepEqual(left.delivery.told, [], "`settle` must resolve to `false`: it had no effect");
 
     const next = await left.handOver(sample("click"));
@@ -78,14 +78,10 @@ export function testLease(
     next.settle({ type: "delivered" });
     second.settle({ type: "release" });
     const third = await other.delivery.next();
-    assert.equal(
-      third.live.interrupted,
-      true,
-      "after `release` it is as unknown as before whether it was taken",
-    );
+    assert.equal(third.live.interrupted, true, "`release` cleared `interrupted`");
     third.settle(retryIn(0));
     const last = await other.delivery.next();
-    assert.equal(last.live.interrupted, false, "after `retry` the end of its attempt is known");
+    assert.equal(last.live.interrupted, false, "`retry` did not clear `interrupted`");
     last.settle({ type: "delivered" });
     await other.empty();
   });

@@ -14,7 +14,7 @@ function schedules({ outbox }: Stage, count: number): Promise<void> {
   const found = () => outbox.counts().scheduled?.count;
   return until(
     () => found() === count,
-    () => `counts() had ${found()} scheduled payments, and not ${count},`,
+    () => `\`counts().scheduled?.count\` was ${found()}, and not ${count},`,
   );
 }
 

@@ -92,8 +92,8 @@ export class Stage implements AsyncDisposable {
   async delivers(...events: readonly OutboxEvent[]): Promise<void> {
     for (const { id, kind } of events) {
       const { live, settle } = await this.delivery.next();
-      const came = `the ${live.event.kind} ${live.event.id} came, and it was the turn of the ${kind} ${id}`;
-      assert.equal(live.event.id, id, came);
+      const message = `expected the ${kind} ${id}, got the ${live.event.kind} ${live.event.id}`;
+      assert.equal(live.event.id, id, message);
       settle({ type: "delivered" });
     }
   }

@@ -18,7 +18,7 @@ describe("a disk outbox that is restored", () => {
   });
 
   testRestore({
-    // What was under way in the copy waits for its lease, for the copy has no lock of its process.
+    // A claim in the copy lasts until its lease ends: its process's lock file is not copied.
     open: () => diskOutbox({ directory, leaseMs: 1_000 }),
     where: () => [directory],
     async backUp() {
