@@ -63,7 +63,7 @@ export default defineConfig({
   test: {
     globalSetup: ["test/setup/build.ts", "test/setup/servers.ts"],
     // The tests wait more than they work.
-    maxWorkers: 4,
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
       // They start no server and no process. Like those of `together`, they share a process with the files that it ran before:
