@@ -28,7 +28,6 @@ const library = {
   sandbox: "src/sandbox/index.ts",
   dashboard: "src/dashboard/index.ts",
   testing: "src/testing/index.ts",
-  outbox: "src/outbox.ts",
 };
 /** What both formats share: a file each. */
 const scripts = {

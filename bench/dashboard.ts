@@ -1,10 +1,9 @@
 import express from "express";
-import { affiliate, type EventKind, memoryOutbox } from "express-affiliate";
+import { affiliate, type EventKind, memoryOutbox, type Outbox } from "express-affiliate";
 import { dashboard } from "express-affiliate/dashboard";
 import { diskOutbox } from "express-affiliate/disk";
-import type { Outbox } from "express-affiliate/outbox";
-import { RecordingDelivery } from "../src/testing/contract/recorder.js";
-import { DESTINATION, largeSample } from "../src/testing/contract/samples.js";
+import { RecordingDelivery } from "../test/contract/recorder.js";
+import { DESTINATION, largeSample } from "../test/contract/samples.js";
 import { scratch } from "./scratch.js";
 import { addressOf, argument, quiet, say } from "./task.js";
 import { mainThreadMicros } from "./thread-clock.js";

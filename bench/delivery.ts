@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { affiliate, memoryOutbox, type Receipt } from "express-affiliate";
+import { affiliate, memoryOutbox, type Outbox, type Receipt } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import type { Outbox } from "express-affiliate/outbox";
 import { Pool } from "undici";
 import { createMarked } from "./marked.js";
 import { PATH, POST, payment, visitor } from "./payments.js";

@@ -1,9 +1,8 @@
 import { performance } from "node:perf_hooks";
 import cookieParser from "cookie-parser";
 import express, { type Request, type RequestHandler, type Response } from "express";
-import { affiliate, memoryOutbox } from "express-affiliate";
+import { affiliate, memoryOutbox, type Outbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import type { Outbox } from "express-affiliate/outbox";
 import { Pool } from "undici";
 import { PATH, POST } from "./payments.js";
 import { scratch } from "./scratch.js";

@@ -9,13 +9,14 @@
  * are more of them.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Deliver, Outbox } from "express-affiliate/outbox";
+import type { Outbox } from "express-affiliate";
+import type { Deliver } from "../src/outbox/claim.js";
 import { candidatesOf, partsOf } from "../src/outbox/mysql/candidates.js";
 import { NOW } from "../src/outbox/mysql/literals.js";
 import { periodIn } from "../src/outbox/mysql/periods.js";
 import { stepsOf } from "../src/outbox/postgres/steps.js";
 import { ENDPOINTS } from "../src/service/endpoints.js";
-import { DESTINATION, sample, stranger } from "../src/testing/contract/samples.js";
+import { DESTINATION, sample, stranger } from "../test/contract/samples.js";
 import { type Kind, kindFrom, type Opened, open, startServer } from "./outboxes/server.js";
 import { commandLine } from "./shared/options.js";
 

@@ -20,7 +20,7 @@ import { createJournal } from "../src/journal/journal.js";
 import { memoryOutbox } from "../src/outbox/memory/memory-outbox.js";
 import { callsFor } from "../src/service/calls.js";
 import { createTransport } from "../src/service/transport.js";
-import { DESTINATION } from "../src/testing/contract/samples.js";
+import { DESTINATION } from "../test/contract/samples.js";
 import { hastyClock } from "./faults/hasty-clock.js";
 import { provePromises } from "./faults/promises.js";
 import { faults, startFailingService } from "./faults/service.js";

@@ -26,6 +26,7 @@ export type {
   DeathReason,
 } from "./outbox/dead-letters.js";
 export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory/memory-outbox.js";
+export type { Outbox } from "./outbox/outbox.js";
 export type { Person, PersonalEvent } from "./outbox/personal-data.js";
 export type { AttributionInput } from "./request/attribution-input.js";
 export type { OnClickOptions } from "./request/on-click.js";

@@ -13,7 +13,7 @@ export function createWithdrawal(parts: {
   function refusal(member: string): OutboxError {
     return new OutboxError(
       "ERR_AFFILIATE_OUTBOX_UNABLE",
-      `${member}: the ${outbox.name} outbox cannot do this: it was made without what it takes`,
+      `${member}: the ${outbox.name} outbox has no such method`,
     );
   }
 

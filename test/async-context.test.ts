@@ -1,23 +1,23 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import express from "express";
-import { type Affiliate, type AffiliateOptions, memoryOutbox, type Notices } from "express-affiliate";
-import { diskOutbox } from "express-affiliate/disk";
 import {
-  type Claim,
-  createOutbox,
-  type Deliver,
-  endpointOf,
+  type Affiliate,
+  type AffiliateOptions,
+  memoryOutbox,
+  type Notices,
   type Outbox,
-  UNTRIED,
-} from "express-affiliate/outbox";
+} from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
 import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { expect, it, onTestFinished } from "vitest";
+import { type Claim, type Deliver, UNTRIED } from "../src/outbox/claim.js";
+import { endpointOf } from "../src/service/endpoints.js";
 import { order } from "./helpers/conversions.js";
 import { describeWithMariaDb } from "./helpers/mysql.js";
-import { storesNothing } from "./helpers/outbox-parts.js";
 import { pay } from "./helpers/pay.js";
+import { overStorage } from "./helpers/played-storage.js";
 import { describeWithPostgres } from "./helpers/postgres.js";
 import { returning } from "./helpers/returning.js";
 import { scratchDirectory } from "./helpers/scratch.js";
@@ -150,7 +150,7 @@ it("reports a storage that fails, and works again, in no visitor's context", asy
     if (isAway) throw new Error("it is away");
     return "queued" as const;
   };
-  const outbox = createOutbox({ ...storesNothing, append });
+  const { outbox } = overStorage({ append });
   const { tracker, contextsOf, heard } = await startHeard(outbox);
   expect(await payOf(tracker, "ann")).toMatchObject({ reason: "storage-trouble" });
   isAway = false;

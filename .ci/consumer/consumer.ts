@@ -1,9 +1,14 @@
 import express from "express";
-import { type Affiliate, type AffiliateOptions, affiliate, type Receipt } from "express-affiliate";
+import {
+  type Affiliate,
+  type AffiliateOptions,
+  affiliate,
+  type Outbox,
+  type Receipt,
+} from "express-affiliate";
 import { dashboard } from "express-affiliate/dashboard";
 import { diskOutbox } from "express-affiliate/disk";
 import { mysqlOutbox } from "express-affiliate/mysql";
-import { type Outbox, testOutbox } from "express-affiliate/outbox";
 import { postgresOutbox } from "express-affiliate/postgres";
 import { createSandbox } from "express-affiliate/sandbox";
 import { recordingOutbox } from "express-affiliate/testing";
@@ -11,9 +16,12 @@ import { recordingOutbox } from "express-affiliate/testing";
 export const outboxes = (
   pool: Parameters<typeof postgresOutbox>[0]["pool"],
   mysqlPool: Parameters<typeof mysqlOutbox>[0]["pool"],
-) => [diskOutbox({ directory: "outbox" }), postgresOutbox({ pool }), mysqlOutbox({ pool: mysqlPool })];
+): Outbox[] => [
+  diskOutbox({ directory: "outbox" }),
+  postgresOutbox({ pool }),
+  mysqlOutbox({ pool: mysqlPool }),
+];
 
-export const contract = (create: () => Outbox) => () => testOutbox("own", { create });
 export const recorded = () => recordingOutbox().events.map(({ kind, data }) => ({ kind, ...data }));
 
 export async function shop(options: AffiliateOptions): Promise<Receipt> {

@@ -4,9 +4,8 @@
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Attribution, type EventKind, memoryOutbox } from "express-affiliate";
+import { type Attribution, type EventKind, memoryOutbox, type Outbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import type { Outbox } from "express-affiliate/outbox";
 import { programsOfPostgres } from "../../test/helpers/cluster.js";
 import { programOfMariaDb } from "../../test/helpers/mariadb.js";
 import { open as openOn, startServer } from "../outboxes/server.js";

@@ -1,6 +1,5 @@
-import type { OutboxEvent, Receipt } from "express-affiliate";
+import type { Outbox, OutboxEvent, Receipt } from "express-affiliate";
 import { mysqlOutbox } from "express-affiliate/mysql";
-import type { Outbox } from "express-affiliate/outbox";
 import { postgresOutbox } from "express-affiliate/postgres";
 import { eventFrom } from "../../src/conversion/event-from.js";
 import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";

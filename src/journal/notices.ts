@@ -149,7 +149,7 @@ export interface Stats {
   readonly oldestMs: number | null;
   /** `paused`: the service or at least one of its endpoints is. */
   readonly state: "open" | "paused" | "closed";
-  /** Each of the service's endpoints by itself. */
+  /** Each of the service's endpoints by its path below `/api/v1/tracking/`, such as `lead/payment`. */
   readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
   /** What is wrong with the outbox's storage at this moment; absent if nothing is. */
   readonly trouble?: string;

@@ -1,5 +1,5 @@
-import { endpointOf, kindOf } from "../service/endpoints.js";
-import type { Claim, Lane } from "./claim.js";
+import { kindOf } from "../service/endpoints.js";
+import type { Lane } from "./claim.js";
 import { isMoreUrgent, URGENCIES, type Urgency } from "./urgency.js";
 
 /** Events that a claim takes together: of one lane, one urgency, and one of these states. */
@@ -41,29 +41,4 @@ function isStep(
 ): boolean {
   if (isMoreUrgent(kindOf(endpoint), urgency)) return false;
   return which === "untried" || (newWithinMs === undefined && (which === "rested" || evenResting === true));
-}
-
-/** An unclaimed event at the head of its visitor's queue. Times: milliseconds since the epoch. */
-export interface Head extends Pick<Claim, "event" | "history"> {
-  /** Its own, or that of the most urgent event behind it. */
-  readonly urgency: Urgency;
-  /** Since when it is the head with this urgency. Of equals, the one that was stored first is first. */
-  readonly since: number;
-  /** Until when it rests after an attempt. */
-  readonly readyAt: number;
-}
-
-/**
- * The heads that a step takes, in order: for a store that reads all of them, without an index. Give
- * them in the order in which they were stored.
- */
-export function headsOf<H extends Head>(step: ClaimStep, heads: readonly H[], now: number): H[] {
-  const { endpoint, newestFirst, newWithinMs = Number.POSITIVE_INFINITY } = step.place.lane;
-  const found = heads.filter(({ event, history, urgency, since, readyAt }) => {
-    if (urgency !== step.urgency || endpointOf(event) !== endpoint) return false;
-    if (history.triedAt === 0) return step.which === "untried" && now - since <= newWithinMs;
-    return step.which === "resting" || (step.which === "rested" && readyAt <= now);
-  });
-  found.sort((one, other) => one.since - other.since);
-  return newestFirst && step.which === "untried" ? found.reverse() : found;
 }

@@ -12,7 +12,7 @@ export type DeathReason = "rejected" | "unconfirmed" | "expired";
 
 export const DEATH_REASONS: readonly DeathReason[] = ["rejected", "unconfirmed", "expired"];
 
-/** Why and how an event was given up. */
+/** Why and how an event was given up. @inline */
 export interface Death {
   /** Why it was given up. */
   readonly reason: DeathReason;

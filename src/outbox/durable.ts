@@ -51,14 +51,12 @@ export function createDurable<C extends Claim>(
   options: {
     /** `disk`, `postgres`: its factory is taken to be `<name>Outbox`. */
     readonly name: string;
-    /** Whether what is stored outlives the process. Default `true`. */
-    readonly survives?: boolean;
     /** Most bytes of events in memory while the storage fails, roughly. */
     readonly maxMemoryBytes: number;
     readonly clock: Clock;
   },
 ) {
-  const { name, survives = true, maxMemoryBytes, clock } = options;
+  const { name, maxMemoryBytes, clock } = options;
   const notices: ((observer: OutboxObserver) => void)[] = [];
   let observer: OutboxObserver | undefined;
   let destination: number | undefined;
@@ -120,7 +118,7 @@ export function createDurable<C extends Claim>(
   const outbox: Outbox = {
     name,
     get durable() {
-      return survives && fallback.isDurable;
+      return fallback.isDurable;
     },
     // Not async: that costs each event two more promises.
     add(event, { transaction } = {}) {

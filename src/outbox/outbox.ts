@@ -69,8 +69,6 @@ export type CancelOutcome = "cancelled" | "sent" | "unknown";
  *   like a payment. A visitor has at most `CLICKS_OF_A_VISITOR` live clicks; a new one replaces the
  *   oldest. Of dead letters, clicks are evicted first, then registrations. Known ids are bounded
  *   for each kind apart: no click makes an outbox forget a payment.
- *
- * `testOutbox` of `express-affiliate/outbox` tests an implementation.
  */
 export interface Outbox {
   /** For log lines: `memory`, `disk`, `postgres`. */

@@ -1,8 +1,8 @@
+import type { Outbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import type { Outbox } from "express-affiliate/outbox";
 import { describe, expect, test, vi } from "vitest";
-import { largeSample, sample } from "../../src/testing/contract/samples.js";
-import { REJECTED, Stage } from "../../src/testing/contract/stage.js";
+import { largeSample, sample } from "../contract/samples.js";
+import { REJECTED, Stage } from "../contract/stage.js";
 import { openDisk } from "../helpers/disk-store.js";
 import { describeWithMariaDb } from "../helpers/mysql.js";
 import { describeWithPostgres } from "../helpers/postgres.js";

@@ -1,6 +1,5 @@
-import { type Affiliate, memoryOutbox } from "express-affiliate";
+import { type Affiliate, memoryOutbox, type Outbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import type { Outbox } from "express-affiliate/outbox";
 import { recordingOutbox } from "express-affiliate/testing";
 import { describe, expect, it } from "vitest";
 import { order } from "../helpers/conversions.js";

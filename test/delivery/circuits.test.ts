@@ -1,6 +1,6 @@
-import type { Circuit, Circuits } from "express-affiliate/outbox";
 import { expect, test } from "vitest";
 import type { OutboxEvent } from "../../src/conversion/events.js";
+import type { Circuit, Circuits } from "../../src/outbox/circuits.js";
 import { textOf } from "../../src/outbox/circuits.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import { FakeClock } from "../helpers/fake-clock.js";

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import type { DeadLetter } from "express-affiliate";
 import { describe, expect, it } from "vitest";
-import { DESTINATION } from "../../src/testing/contract/samples.js";
+import { DESTINATION } from "../contract/samples.js";
 import { answering, closedPort, faultyService, hangingUp } from "../helpers/faulty-service.js";
 import { pay } from "../helpers/pay.js";
 import { API_KEY, linesLogger, startTracker } from "../helpers/tracker.js";

@@ -2,7 +2,7 @@ import type { OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { withoutVisitor } from "../../src/delivery/details.js";
-import { sample } from "../../src/testing/contract/samples.js";
+import { sample } from "../contract/samples.js";
 import { trackerWithService } from "../helpers/tracker-with-service.js";
 
 const registration = (data: object) => ({ ...sample("registration"), data }) as OutboxEvent;

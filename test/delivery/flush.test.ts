@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Outbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import type { Outbox } from "express-affiliate/outbox";
 import { recordingOutbox } from "express-affiliate/testing";
 import { expect, it } from "vitest";
 import { answering, closedPort, faultyService } from "../helpers/faulty-service.js";

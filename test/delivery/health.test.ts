@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../src/service/calls.js";
-import { seeded } from "../../src/testing/contract/order.js";
+import { seeded } from "../contract/order.js";
 import { hanging, type Reply, refused, says, startDelivery, yes } from "../helpers/virtual-delivery.js";
 
 const SECOND_MS = 1_000;

@@ -1,6 +1,6 @@
 import type { EventKind } from "express-affiliate";
-import type { Claim } from "express-affiliate/outbox";
 import { expect, test } from "vitest";
+import type { Claim } from "../../src/outbox/claim.js";
 import { UNTRIED } from "../../src/outbox/claim.js";
 import { endpointOf } from "../../src/service/endpoints.js";
 import { makeEvent, says, startDelivery } from "../helpers/virtual-delivery.js";

@@ -1,6 +1,5 @@
-import { memoryOutbox } from "express-affiliate";
+import { memoryOutbox, type Outbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import type { Outbox } from "express-affiliate/outbox";
 import { describe, expect, test } from "vitest";
 import { describeWithMariaDb } from "../helpers/mysql.js";
 import { describeWithPostgres } from "../helpers/postgres.js";

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
-import { until } from "../../src/testing/contract/recorder.js";
+import { until } from "../contract/recorder.js";
 import { certificates } from "../helpers/certificates.js";
 import { answering, type Behaviour, faultyService, silent } from "../helpers/faulty-service.js";
 import { scratchDirectory } from "../helpers/scratch.js";

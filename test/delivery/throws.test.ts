@@ -1,5 +1,4 @@
-import type { EventKind, OutboxEvent } from "express-affiliate";
-import type { Outbox } from "express-affiliate/outbox";
+import type { EventKind, Outbox, OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";
@@ -8,7 +7,7 @@ import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import { JOURNAL_CALLS } from "../../src/outbox/remote.js";
 import { callsFor } from "../../src/service/calls.js";
 import type { Transport } from "../../src/service/transport.js";
-import { DESTINATION } from "../../src/testing/contract/samples.js";
+import { DESTINATION } from "../contract/samples.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 import { removeScratchDirectories } from "../helpers/scratch.js";
 import { makeEvent, refused, says, VirtualService, yes } from "../helpers/virtual-delivery.js";

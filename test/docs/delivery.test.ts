@@ -4,7 +4,7 @@ import { type EndedAttempt, findingOf, verdictOn } from "../../src/delivery/mean
 import { type Outcome, outcomeOf } from "../../src/delivery/outcome.js";
 import { UNTRIED } from "../../src/outbox/claim.js";
 import type { Attempt } from "../../src/service/attempt.js";
-import { sample } from "../../src/testing/contract/samples.js";
+import { sample } from "../contract/samples.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { rowsOf } from "../helpers/docs/results.js";
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
-import { sample } from "../../src/testing/contract/samples.js";
 import { directoryWith, jsonOf } from "../cli/outbox/helpers.js";
+import { sample } from "../contract/samples.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { reportAll, startRefusing, startShop } from "../helpers/docs/shop.js";

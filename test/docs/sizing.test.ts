@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { MIB } from "../../src/outbox/option-types.js";
-import { sample } from "../../src/testing/contract/samples.js";
+import { sample } from "../contract/samples.js";
 import { openDisk } from "../helpers/disk-store.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { measured, rowsOf } from "../helpers/docs/results.js";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import tls from "node:tls";
 import { afterAll, describe, expect, it, test } from "vitest";
 import { inlineForEsbuild } from "../../inline-plugin.js";
-import { until } from "../../src/testing/contract/recorder.js";
+import { until } from "../contract/recorder.js";
 import { certificates } from "../helpers/certificates.js";
 import { faultyService } from "../helpers/faulty-service.js";
 import { fixture } from "../helpers/fixture.js";

@@ -3,7 +3,7 @@ import type { MessagePort, Worker, WorkerOptions } from "node:worker_threads";
 import type { Notices } from "express-affiliate";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
-import { until } from "../../src/testing/contract/recorder.js";
+import { until } from "../contract/recorder.js";
 import { endWorker } from "../helpers/ending-worker.js";
 import { pay } from "../helpers/pay.js";
 import { scratchDirectory } from "../helpers/scratch.js";

@@ -1,6 +1,7 @@
-import type { Capacity, Claim, Deliver, Outbox, Verdict } from "express-affiliate/outbox";
+import type { Outbox } from "express-affiliate";
+import type { Capacity, Claim, Deliver, Verdict } from "../../src/outbox/claim.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
-import { DESTINATION } from "../../src/testing/contract/samples.js";
+import { DESTINATION } from "../contract/samples.js";
 
 /** Capacity for so many events of any endpoint. */
 export function capacityOf(limit: number): Capacity {

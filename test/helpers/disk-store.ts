@@ -1,15 +1,15 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { EventKind, OutboxEvent } from "express-affiliate";
-import type { Verdict } from "express-affiliate/outbox";
 import { onTestFinished } from "vitest";
+import type { Verdict } from "../../src/outbox/claim.js";
 import { type OpenFile, openFile } from "../../src/outbox/disk/file/file.js";
 import { findEngine } from "../../src/outbox/disk/file/sqlite.js";
 import { countsOf } from "../../src/outbox/disk/queue/counts.js";
 import { LOOKS } from "../../src/outbox/disk/queue/lease-epoch.js";
 import { type DiskClaim, type Dropped, settling } from "../../src/outbox/disk/queue/requests.js";
 import { createStore, type Store } from "../../src/outbox/disk/queue/store.js";
-import { DESTINATION, sample } from "../../src/testing/contract/samples.js";
+import { DESTINATION, sample } from "../contract/samples.js";
 import { capacityOf } from "./deliver.js";
 import { scratchDirectory } from "./scratch.js";
 

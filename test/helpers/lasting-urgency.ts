@@ -1,8 +1,8 @@
-import type { Outbox } from "express-affiliate/outbox";
+import type { Outbox } from "express-affiliate";
 import { expect, it } from "vitest";
-import { fill } from "../../src/testing/contract/bounds.js";
-import { sample, signingUp } from "../../src/testing/contract/samples.js";
-import { Stage } from "../../src/testing/contract/stage.js";
+import { fill } from "../contract/bounds.js";
+import { sample, signingUp } from "../contract/samples.js";
+import { Stage } from "../contract/stage.js";
 
 /**
  * What docs/delivery.md says of our own outboxes, and the contract demands of none: urgency does

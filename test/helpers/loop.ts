@@ -1,12 +1,13 @@
 import type { OutboxEvent } from "express-affiliate";
-import type { Claim, Endpoint, Lane, Verdict } from "express-affiliate/outbox";
+import type { Claim, Lane, Verdict } from "../../src/outbox/claim.js";
 import { problemOf } from "../../src/outbox/disk/file/sqlite.js";
 import type { Store } from "../../src/outbox/disk/queue/store.js";
 import { createLoop, type Kept } from "../../src/outbox/disk/thread/loop.js";
 import type { Failed } from "../../src/outbox/disk/thread/protocol.js";
 import type { Sender } from "../../src/outbox/disk/thread/sending.js";
+import type { Endpoint } from "../../src/service/endpoints.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
-import { DESTINATION } from "../../src/testing/contract/samples.js";
+import { DESTINATION } from "../contract/samples.js";
 import { DELIVERED } from "./disk-store.js";
 import { FakeClock } from "./fake-clock.js";
 

@@ -1,8 +1,7 @@
-import type { Attribution, EventKind, OutboxEvent } from "express-affiliate";
-import type { Outbox } from "express-affiliate/outbox";
+import type { Attribution, EventKind, Outbox, OutboxEvent } from "express-affiliate";
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../src/service/calls.js";
-import { seeded } from "../../src/testing/contract/order.js";
+import { seeded } from "../contract/order.js";
 import type { FakeClock } from "./fake-clock.js";
 import { hanging, type Reply, refused, says, startDelivery, yes } from "./virtual-delivery.js";
 

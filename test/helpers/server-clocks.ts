@@ -1,8 +1,8 @@
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
-import { retryIn } from "../../src/testing/contract/recorder.js";
-import { sample } from "../../src/testing/contract/samples.js";
-import { Stage } from "../../src/testing/contract/stage.js";
+import { retryIn } from "../contract/recorder.js";
+import { sample } from "../contract/samples.js";
+import { Stage } from "../contract/stage.js";
 import { FakeClock } from "./fake-clock.js";
 import type { Settling, SqlDatabase } from "./sql-database.js";
 

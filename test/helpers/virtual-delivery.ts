@@ -1,5 +1,11 @@
-import type { Attribution, EventKind, MemoryOutboxOptions, Notices, OutboxEvent } from "express-affiliate";
-import type { Outbox } from "express-affiliate/outbox";
+import type {
+  Attribution,
+  EventKind,
+  MemoryOutboxOptions,
+  Notices,
+  Outbox,
+  OutboxEvent,
+} from "express-affiliate";
 import { eventFrom } from "../../src/conversion/event-from.js";
 import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";
 import { createDelivery, type DeliveryOptions } from "../../src/delivery/delivery.js";
@@ -8,7 +14,7 @@ import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import type { Attempt } from "../../src/service/attempt.js";
 import { type Call, callsFor } from "../../src/service/calls.js";
 import type { Transport } from "../../src/service/transport.js";
-import { DESTINATION } from "../../src/testing/contract/samples.js";
+import { DESTINATION } from "../contract/samples.js";
 import { FakeClock } from "./fake-clock.js";
 
 /**

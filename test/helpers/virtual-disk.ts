@@ -1,12 +1,13 @@
-import type { Outbox, OutboxObserver } from "express-affiliate/outbox";
+import type { Outbox } from "express-affiliate";
 import type { Delivery } from "../../src/delivery/delivery.js";
 import { storageThrough } from "../../src/outbox/disk/queue/asked.js";
 import { countsOf } from "../../src/outbox/disk/queue/counts.js";
 import type { Request, Result, Results } from "../../src/outbox/disk/queue/requests.js";
 import { createLoop } from "../../src/outbox/disk/thread/loop.js";
+import type { OutboxObserver } from "../../src/outbox/outbox.js";
 import { kindOf } from "../../src/service/endpoints.js";
 import { createAlarm } from "../../src/shared/alarm.js";
-import { DESTINATION } from "../../src/testing/contract/samples.js";
+import { DESTINATION } from "../contract/samples.js";
 import { openDisk } from "./disk-store.js";
 import type { FakeClock } from "./fake-clock.js";
 import { scratchDirectory } from "./scratch.js";

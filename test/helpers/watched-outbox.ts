@@ -1,5 +1,5 @@
-import type { Claim, Verdict } from "express-affiliate/outbox";
 import { onTestFinished } from "vitest";
+import type { Claim, Verdict } from "../../src/outbox/claim.js";
 import { type DiskOutboxOptions, diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { delivering } from "./deliver.js";
 import { DELIVERED } from "./disk-store.js";

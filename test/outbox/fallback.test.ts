@@ -1,9 +1,9 @@
 import type { OutboxEvent } from "express-affiliate";
-import type { Claim, Verdict } from "express-affiliate/outbox";
 import { expect, test, vi } from "vitest";
+import type { Claim, Verdict } from "../../src/outbox/claim.js";
 import { createFallback, type Storage } from "../../src/outbox/fallback.js";
 import { sizeOf } from "../../src/outbox/shedding.js";
-import { sample } from "../../src/testing/contract/samples.js";
+import { sample } from "../contract/samples.js";
 import { capacityOf } from "../helpers/deliver.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 

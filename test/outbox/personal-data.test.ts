@@ -6,7 +6,7 @@ import {
   personalDataIn,
   personalEventOf,
 } from "../../src/outbox/personal-data.js";
-import { sample, sampleOf, stranger } from "../../src/testing/contract/samples.js";
+import { sample, sampleOf, stranger } from "../contract/samples.js";
 
 const storageOf = (...events: readonly FoundEvent[]) => ({
   async *pages() {

@@ -1,8 +1,8 @@
-import type { Claim, Verdict } from "express-affiliate/outbox";
 import { describe, expect, it } from "vitest";
+import type { Claim, Verdict } from "../../src/outbox/claim.js";
 import { UNTRIED } from "../../src/outbox/claim.js";
 import { type ClaimSource, createRelay } from "../../src/outbox/relay.js";
-import { retryIn } from "../../src/testing/contract/recorder.js";
+import { retryIn } from "../contract/recorder.js";
 import { delivering, deliveringAll } from "../helpers/deliver.js";
 import { makeEvent } from "../helpers/virtual-delivery.js";
 

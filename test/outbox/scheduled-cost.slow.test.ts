@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { DESTINATION, sample, scheduledSample } from "../../src/testing/contract/samples.js";
-import { Stage } from "../../src/testing/contract/stage.js";
+import { DESTINATION, sample, scheduledSample } from "../contract/samples.js";
+import { Stage } from "../contract/stage.js";
 import { openDisk } from "../helpers/disk-store.js";
 import { describeWithMariaDbServer } from "../helpers/mysql.js";
 import { describeWithPostgres } from "../helpers/postgres.js";

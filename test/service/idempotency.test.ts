@@ -1,11 +1,10 @@
 import { createHash, createHmac, hkdfSync } from "node:crypto";
-import { memoryOutbox, type OutboxEvent } from "express-affiliate";
+import { memoryOutbox, type Outbox, type OutboxEvent } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import type { Outbox } from "express-affiliate/outbox";
 import { recordingOutbox } from "express-affiliate/testing";
 import { describe, expect, it } from "vitest";
 import { idempotencyKeys, randomIdempotencyKey } from "../../src/service/idempotency.js";
-import { sample } from "../../src/testing/contract/samples.js";
+import { sample } from "../contract/samples.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startService } from "../helpers/service.js";

@@ -3,4 +3,5 @@
  *
  * @module express-affiliate/disk
  */
+export type { Outbox } from "../outbox.js";
 export { type DiskOutboxOptions, diskOutbox } from "./disk-outbox.js";

@@ -3,6 +3,7 @@
  *
  * @module express-affiliate/mysql
  */
+export type { Outbox } from "../outbox.js";
 export type { MysqlConnection, MysqlPool } from "./database.js";
 export { mysqlMigrations } from "./migrations.js";
 export { type MysqlOutbox, mysqlOutbox } from "./mysql-outbox.js";

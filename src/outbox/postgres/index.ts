@@ -3,6 +3,7 @@
  *
  * @module express-affiliate/postgres
  */
+export type { Outbox } from "../outbox.js";
 export type { PostgresClient, PostgresPool } from "./database.js";
 export { postgresMigrations } from "./migrations.js";
 export type { PostgresOutboxOptions } from "./options.js";

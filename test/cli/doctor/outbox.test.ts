@@ -2,7 +2,7 @@ import { diskOutbox } from "express-affiliate/disk";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { doctorCommand } from "../../../src/cli/doctor/command.js";
-import { sample } from "../../../src/testing/contract/samples.js";
+import { sample } from "../../contract/samples.js";
 import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { scratchDirectory } from "../../helpers/scratch.js";

@@ -2,8 +2,8 @@ import { cpSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from
 import { join } from "node:path";
 import { diskOutbox } from "express-affiliate/disk";
 import { beforeEach, describe, expect, test } from "vitest";
-import { sample } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { sample } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { outputOf, runNode, userProject } from "../../helpers/user-project.js";
 import { directoryWith, jsonOf, outbox } from "./helpers.js";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { sample } from "../../../src/testing/contract/samples.js";
+import { sample } from "../../contract/samples.js";
 import { outputOf, runNode, userProject } from "../../helpers/user-project.js";
 import { directoryWith } from "./helpers.js";
 

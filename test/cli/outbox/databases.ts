@@ -1,8 +1,8 @@
-import type { Outbox } from "express-affiliate/outbox";
+import type { Outbox } from "express-affiliate";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, test, vi } from "vitest";
-import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
-import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
+import { DESTINATION, sample } from "../../contract/samples.js";
+import { REJECTED, Stage } from "../../contract/stage.js";
 import { hostWithRejected, jsonOf, outbox } from "./helpers.js";
 import { type Restorable, testRestore } from "./restore.js";
 

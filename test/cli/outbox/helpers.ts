@@ -1,10 +1,9 @@
-import type { OutboxEvent } from "express-affiliate";
+import type { Outbox, OutboxEvent } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import type { Outbox } from "express-affiliate/outbox";
 import { expect } from "vitest";
 import { outboxCommand } from "../../../src/cli/outbox/command.js";
 import type { Terminal } from "../../../src/cli/terminal.js";
-import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
+import { REJECTED, Stage } from "../../contract/stage.js";
 import { pay } from "../../helpers/pay.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";

@@ -1,8 +1,8 @@
 import { diskOutbox } from "express-affiliate/disk";
 import { describe, expect, it } from "vitest";
 import { notBeforeOf } from "../../../src/conversion/events.js";
-import { sample, sampleOf, scheduledSample, stranger } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { sample, sampleOf, scheduledSample, stranger } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { directoryWith, jsonOf, outbox } from "./helpers.js";
 
 const HOUR_MS = 3_600_000;

@@ -1,4 +1,4 @@
-import type { Outbox } from "express-affiliate/outbox";
+import type { Outbox } from "express-affiliate";
 import { expect, test } from "vitest";
 import { startService } from "../../helpers/service.js";
 import { startTracker } from "../../helpers/tracker.js";

@@ -2,7 +2,7 @@ import "./session.js";
 import type { Server } from "node:http";
 import type { Express, Request, RequestHandler } from "express";
 import type * as core from "express-affiliate";
-import type { Outbox } from "express-affiliate/outbox";
+import type { Outbox } from "express-affiliate";
 import type * as postgres from "express-affiliate/postgres";
 import type { Pool, PoolClient } from "pg";
 

@@ -1,6 +1,6 @@
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
-import { DESTINATION, sample, stranger, withData } from "../../../src/testing/contract/samples.js";
+import { DESTINATION, sample, stranger, withData } from "../../contract/samples.js";
 import { DELIVERED, diskOf, settleAll, someOf } from "../../helpers/disk-store.js";
 
 const OLD = 41;

@@ -1,13 +1,14 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Outbox, Verdict } from "express-affiliate/outbox";
+import type { Outbox } from "express-affiliate";
 import { expect, onTestFinished, test, vi } from "vitest";
+import type { Verdict } from "../../../src/outbox/claim.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { openExistingFile, openFile } from "../../../src/outbox/disk/file/file.js";
 import { findEngine } from "../../../src/outbox/disk/file/sqlite.js";
-import { until } from "../../../src/testing/contract/recorder.js";
-import { sample } from "../../../src/testing/contract/samples.js";
+import { until } from "../../contract/recorder.js";
+import { sample } from "../../contract/samples.js";
 import { DELIVERED, engine, openDisk } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { watched } from "../../helpers/watched-outbox.js";

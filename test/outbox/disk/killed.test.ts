@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDisk as openForCommand } from "../../../src/cli/outbox/disk.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
-import { until } from "../../../src/testing/contract/recorder.js";
+import { until } from "../../contract/recorder.js";
 import { diskOf } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";

@@ -6,7 +6,7 @@ import { useOneCopy } from "../../../src/outbox/disk/file/sqlite.js";
 import { LOOKS } from "../../../src/outbox/disk/queue/lease-epoch.js";
 import { LOOKS_WITHOUT_LOCK } from "../../../src/outbox/disk/queue/upkeep.js";
 import { createFileKeeper } from "../../../src/outbox/disk/thread/file-keeper.js";
-import { sample } from "../../../src/testing/contract/samples.js";
+import { sample } from "../../contract/samples.js";
 import { DELIVERED, type Disk, diskOf, disksOf, engine, settleAll } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 

@@ -4,7 +4,7 @@ import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
-import { until } from "../../../src/testing/contract/recorder.js";
+import { until } from "../../contract/recorder.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";
 import { startTracker } from "../../helpers/tracker.js";

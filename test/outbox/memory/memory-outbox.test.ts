@@ -1,12 +1,13 @@
 import type { EventKind, OutboxEvent } from "express-affiliate";
-import type { Claim, OutboxObserver, Verdict } from "express-affiliate/outbox";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Claim, Verdict } from "../../../src/outbox/claim.js";
 import { memoryOutbox } from "../../../src/outbox/memory/memory-outbox.js";
+import type { OutboxObserver } from "../../../src/outbox/outbox.js";
 import { sizeOf } from "../../../src/outbox/shedding.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
-import { retryIn } from "../../../src/testing/contract/recorder.js";
-import { largeSample } from "../../../src/testing/contract/samples.js";
+import { retryIn } from "../../contract/recorder.js";
+import { largeSample } from "../../contract/samples.js";
 import { delivering, deliveringAll } from "../../helpers/deliver.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 import { heapAtRest, heapUsed } from "../../helpers/heap.js";

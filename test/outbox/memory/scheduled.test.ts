@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { Scheduled } from "../../../src/outbox/memory/scheduled.js";
-import { sample, withData } from "../../../src/testing/contract/samples.js";
+import { sample, withData } from "../../contract/samples.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 
 const due = (at: number) => withData(sample("payment"), { notBefore: at });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { sample } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { sample } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 import { testFaults } from "../sql/faults.js";
 

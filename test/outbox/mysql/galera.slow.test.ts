@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { idsOf, sample } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { idsOf, sample } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { around, describeWithMariaDb } from "../../helpers/mysql.js";
 
 /** What a node of a Galera cluster says at a commit. */

@@ -1,7 +1,7 @@
 import { mysqlMigrations, mysqlOutbox } from "express-affiliate/mysql";
 import { expect, test } from "vitest";
-import { sample } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { sample } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { around, describeWithMariaDbServer } from "../../helpers/mysql.js";
 import { expectTextsKept, testOperations } from "../sql/operations.js";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { idsOf, largeSample, sample } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { idsOf, largeSample, sample } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 
 const SMALL = 64 * 1024;

@@ -1,11 +1,12 @@
-import type { Endpoint, Lane } from "express-affiliate/outbox";
 import { beforeAll, expect, test } from "vitest";
 import { priorityOf } from "../../../src/conversion/kinds.js";
+import type { Lane } from "../../../src/outbox/claim.js";
 import { ENTERED_AT_ONCE } from "../../../src/outbox/mysql/candidates.js";
 import { NOT_ENTERED } from "../../../src/outbox/mysql/urgency.js";
+import type { Endpoint } from "../../../src/service/endpoints.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
-import { paying, sample } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { paying, sample } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { around, describeWithMariaDb } from "../../helpers/mysql.js";
 
 // A scan of the table, which costs less the fewer there are, is what a planner that is wrong would

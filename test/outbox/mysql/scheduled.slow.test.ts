@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { OutboxEvent } from "../../../src/conversion/events.js";
 import { binary, due, NOW } from "../../../src/outbox/mysql/literals.js";
-import { idsOf, sample, scheduledSample, stranger } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { idsOf, sample, scheduledSample, stranger } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { testScheduledPayments } from "../sql/scheduled-payments.js";
 

@@ -1,7 +1,7 @@
 import type mysql from "mysql2/promise";
 import { expect, test } from "vitest";
-import { sample, stranger } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { sample, stranger } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 import { describeWithMariaDbServer, virtualPool } from "../../helpers/mysql.js";
 import { countingPages, meanOf } from "../sql/reads.js";

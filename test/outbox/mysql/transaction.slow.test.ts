@@ -1,8 +1,8 @@
 import { type MysqlTransaction, mysqlOutbox } from "express-affiliate/mysql";
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
-import { sample, stranger } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { sample, stranger } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 import type { HostTransaction } from "../../helpers/sql-database.js";
 import { trackerWithService } from "../../helpers/tracker-with-service.js";

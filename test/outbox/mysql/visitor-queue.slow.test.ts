@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { openDatabase } from "../../../src/outbox/mysql/database.js";
 import { createInheritance } from "../../../src/outbox/mysql/urgency.js";
 import { createVisitorQueue } from "../../../src/outbox/mysql/visitor-queue.js";
-import { retryIn } from "../../../src/testing/contract/recorder.js";
-import { paying, sample, stranger } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { retryIn } from "../../contract/recorder.js";
+import { paying, sample, stranger } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { around, describeWithMariaDb } from "../../helpers/mysql.js";
 
 describeWithMariaDb("the line of a visitor", (database) => {

@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
-import { sample, stranger } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { sample, stranger } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 
 const MOST = 100;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Circuit } from "../../../src/outbox/circuits.js";
-import { sample } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { sample } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { describeWithPostgres, describeWithPostgresServer } from "../../helpers/postgres.js";
 import { linesLogger, startTracker } from "../../helpers/tracker.js";
 

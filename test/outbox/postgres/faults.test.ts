@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { idsOf, sample, stranger } from "../../../src/testing/contract/samples.js";
+import { idsOf, sample, stranger } from "../../contract/samples.js";
 import { run } from "../../helpers/deliver.js";
 import { describeWithPostgresServer } from "../../helpers/postgres.js";
 import { testFaults } from "../sql/faults.js";

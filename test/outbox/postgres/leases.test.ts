@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { UNTRIED } from "../../../src/outbox/claim.js";
 import { type Clock, systemClock } from "../../../src/shared/clock.js";
-import type { Handed } from "../../../src/testing/contract/recorder.js";
-import { sample } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import type { Handed } from "../../contract/recorder.js";
+import { sample } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 
 const LEASE_MS = 60_000;

@@ -4,8 +4,8 @@ import type { PostgresPool } from "express-affiliate/postgres";
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { startPgBouncer } from "../../../proof/frameworks/pgbouncer.js";
-import { sample } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { sample } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { describeWithPostgresServer } from "../../helpers/postgres.js";
 
 const PGBOUNCER = "/usr/sbin/pgbouncer";

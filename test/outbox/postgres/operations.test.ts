@@ -1,7 +1,7 @@
 import { postgresMigrations, postgresOutbox } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import { sample } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { sample } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { expectTextsKept, testOperations } from "../sql/operations.js";
 

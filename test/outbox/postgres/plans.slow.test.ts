@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import type { Lane } from "express-affiliate/outbox";
 import { beforeAll, expect, test } from "vitest";
+import type { Lane } from "../../../src/outbox/claim.js";
 import { stepsOf } from "../../../src/outbox/postgres/steps.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
-import { sample } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { sample } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { describeWithPostgresServer } from "../../helpers/postgres.js";
 
 // A scan of the table, which costs less the fewer there are, is what a planner that is wrong would

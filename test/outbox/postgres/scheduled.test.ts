@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { sample, scheduledSample, stranger } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { sample, scheduledSample, stranger } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { testScheduledPayments } from "../sql/scheduled-payments.js";
 

@@ -1,6 +1,6 @@
 import type { PostgresOutbox } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import { sample } from "../../../src/testing/contract/samples.js";
+import { sample } from "../../contract/samples.js";
 import { run } from "../../helpers/deliver.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 

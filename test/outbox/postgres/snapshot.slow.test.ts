@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
-import { DESTINATION, paying, sample, stranger } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { DESTINATION, paying, sample, stranger } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 import { describeWithPostgresServer, virtualPool, withSlowClaims } from "../../helpers/postgres.js";
 import { blocksOf, meanOf } from "../sql/reads.js";

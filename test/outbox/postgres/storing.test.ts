@@ -1,6 +1,6 @@
 import type { PostgresPool } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import { idsOf, paying, sample, stranger } from "../../../src/testing/contract/samples.js";
+import { idsOf, paying, sample, stranger } from "../../contract/samples.js";
 import { run } from "../../helpers/deliver.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 

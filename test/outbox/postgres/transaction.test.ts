@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { idsOf, sample, stranger } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { idsOf, sample, stranger } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { trackerWithService } from "../../helpers/tracker-with-service.js";
 import { expectRejected, expectUnharmed, testTransactions } from "../sql/transactions.js";

@@ -1,8 +1,8 @@
 import type { PostgresPool } from "express-affiliate/postgres";
 import { describe, expect, test, vi } from "vitest";
-import { retryIn } from "../../../src/testing/contract/recorder.js";
-import { sample, withData } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { retryIn } from "../../contract/recorder.js";
+import { sample, withData } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 import { describeWithPostgres, withSlowClaims } from "../../helpers/postgres.js";
 

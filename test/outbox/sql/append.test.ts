@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
 import { type AttemptOutcome, createAppend } from "../../../src/outbox/sql/append.js";
-import { sample, stranger } from "../../../src/testing/contract/samples.js";
+import { sample, stranger } from "../../contract/samples.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 
 type Attempt = (events: readonly OutboxEvent[]) => readonly AttemptOutcome[];

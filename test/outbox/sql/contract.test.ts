@@ -1,5 +1,5 @@
-import { testOutbox } from "express-affiliate/outbox";
-import { beforeAll, describe, it } from "vitest";
+import { beforeAll } from "vitest";
+import { testOutbox } from "../../contract/index.js";
 import type { Address } from "../../helpers/cluster.js";
 import { testLastingUrgency } from "../../helpers/lasting-urgency.js";
 import { type Link, startLink } from "../../helpers/link.js";
@@ -37,22 +37,18 @@ function testContract<Pool>(
     pool = poolTo(link);
   });
 
-  testOutbox(
-    name,
-    {
-      create: () => create({ pool, leaseMs: LEASE_MS }),
-      createSmall: () => create({ maxEvents: 100, maxDeadLetters: 10, maxDeadLetterBytes: 50_000 }),
-      maxDeadLetters: 10,
-      maxDeadLetterBytes: 50_000,
-      reopen: () => reopen(),
-      hasCircuits: true,
-      schedules: true,
-      findsPersons: true,
-      cutOff: () => link.cut(),
-      restore: () => link.restore(),
-      leaseMs: LEASE_MS,
-    },
-    { describe, it },
-  );
+  testOutbox(name, {
+    create: () => create({ pool, leaseMs: LEASE_MS }),
+    createSmall: () => create({ maxEvents: 100, maxDeadLetters: 10, maxDeadLetterBytes: 50_000 }),
+    maxDeadLetters: 10,
+    maxDeadLetterBytes: 50_000,
+    reopen: () => reopen(),
+    hasCircuits: true,
+    schedules: true,
+    findsPersons: true,
+    cutOff: () => link.cut(),
+    restore: () => link.restore(),
+    leaseMs: LEASE_MS,
+  });
   testLastingUrgency(() => create({ maxEvents: 100 }));
 }

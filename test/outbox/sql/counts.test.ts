@@ -2,7 +2,7 @@ import type { OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CountRow, createCounts } from "../../../src/outbox/sql/counts.js";
-import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
+import { DESTINATION, sample } from "../../contract/samples.js";
 
 /**
  * A request to a server. A test chooses when the server commits it, and when the process gets the

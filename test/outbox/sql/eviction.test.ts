@@ -1,12 +1,12 @@
 import type { EventKind } from "express-affiliate";
-import type { Death } from "express-affiliate/outbox";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { LEAST_URGENT_FIRST } from "../../../src/conversion/kinds.js";
+import type { Death } from "../../../src/outbox/dead-letters.js";
 import { asciiJson } from "../../../src/outbox/sql/ascii-json.js";
 import { createCounts } from "../../../src/outbox/sql/counts.js";
 import { createEviction, type Evicted } from "../../../src/outbox/sql/eviction.js";
-import { DESTINATION, largeSample } from "../../../src/testing/contract/samples.js";
+import { DESTINATION, largeSample } from "../../contract/samples.js";
 
 const DEATH: Death = { reason: "rejected", attempts: 1 };
 

@@ -1,11 +1,11 @@
-import type { OutboxEvent } from "express-affiliate";
+import type { Outbox, OutboxEvent } from "express-affiliate";
 import type { MysqlPool } from "express-affiliate/mysql";
-import type { Outbox, Verdict } from "express-affiliate/outbox";
 import type { PostgresPool } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import { retryIn } from "../../../src/testing/contract/recorder.js";
-import { sample } from "../../../src/testing/contract/samples.js";
-import { REJECTED } from "../../../src/testing/contract/stage.js";
+import type { Verdict } from "../../../src/outbox/claim.js";
+import { retryIn } from "../../contract/recorder.js";
+import { sample } from "../../contract/samples.js";
+import { REJECTED } from "../../contract/stage.js";
 import { delivering } from "../../helpers/deliver.js";
 import { around, describeWithMariaDb } from "../../helpers/mysql.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { retryIn } from "../../../src/testing/contract/recorder.js";
-import { DESTINATION, sample, stranger, withData } from "../../../src/testing/contract/samples.js";
-import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
+import { retryIn } from "../../contract/recorder.js";
+import { DESTINATION, sample, stranger, withData } from "../../contract/samples.js";
+import { REJECTED, Stage } from "../../contract/stage.js";
 import type { SqlDatabase } from "../../helpers/sql-database.js";
 
 const TEXTS = [

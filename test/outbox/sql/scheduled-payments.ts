@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
-import { scheduledSample } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { scheduledSample } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import type { SqlDatabase } from "../../helpers/sql-database.js";
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { sample, stranger } from "../../../src/testing/contract/samples.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { sample, stranger } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import type { HostTransaction, SqlDatabase } from "../../helpers/sql-database.js";
 import { trackerWithService } from "../../helpers/tracker-with-service.js";
 

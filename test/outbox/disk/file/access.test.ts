@@ -1,10 +1,10 @@
 import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Outbox } from "express-affiliate/outbox";
+import type { Outbox } from "express-affiliate";
 import { expect, onTestFinished, test } from "vitest";
 import { diskOutbox } from "../../../../src/outbox/disk/disk-outbox.js";
 import { openExistingFile } from "../../../../src/outbox/disk/file/file.js";
-import { sample } from "../../../../src/testing/contract/samples.js";
+import { sample } from "../../../contract/samples.js";
 import { engine, openDisk } from "../../../helpers/disk-store.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 import { startHost } from "../host.js";

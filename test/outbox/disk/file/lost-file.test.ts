@@ -1,12 +1,12 @@
 import { copyFileSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DeadLetter, OutboxEvent } from "express-affiliate";
-import type { Verdict } from "express-affiliate/outbox";
 import { expect, test, vi } from "vitest";
+import type { Verdict } from "../../../../src/outbox/claim.js";
 import { UNTRIED } from "../../../../src/outbox/claim.js";
 import { salvage } from "../../../../src/outbox/disk/queue/salvage.js";
-import { until } from "../../../../src/testing/contract/recorder.js";
-import { DESTINATION, idsOf, sample, stranger } from "../../../../src/testing/contract/samples.js";
+import { until } from "../../../contract/recorder.js";
+import { DESTINATION, idsOf, sample, stranger } from "../../../contract/samples.js";
 import { DELIVERED, diskOf, openDisk, overwrite, REJECTED, someOf } from "../../../helpers/disk-store.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 import { watched } from "../../../helpers/watched-outbox.js";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { notBeforeOf, type OutboxEvent } from "../../../../src/conversion/events.js";
 import type { Request, Result } from "../../../../src/outbox/disk/queue/requests.js";
-import { DESTINATION, scheduledSample } from "../../../../src/testing/contract/samples.js";
+import { DESTINATION, scheduledSample } from "../../../contract/samples.js";
 import { type Disk, diskOf } from "../../../helpers/disk-store.js";
 
 const HOUR_MS = 3_600_000;

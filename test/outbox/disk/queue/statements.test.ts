@@ -6,7 +6,7 @@ import type { Database, Statement, Value } from "../../../../src/outbox/disk/fil
 import { type DiskClaim, type Request, settling } from "../../../../src/outbox/disk/queue/requests.js";
 import { createStore } from "../../../../src/outbox/disk/queue/store.js";
 import { ENDPOINTS } from "../../../../src/service/endpoints.js";
-import { DESTINATION, sample, stranger } from "../../../../src/testing/contract/samples.js";
+import { DESTINATION, sample, stranger } from "../../../contract/samples.js";
 import { engine, someOf } from "../../../helpers/disk-store.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
-import type { Verdict } from "express-affiliate/outbox";
 import { afterEach, expect, test, vi } from "vitest";
+import type { Verdict } from "../../../../src/outbox/claim.js";
 import { STATEMENTS } from "../../../../src/outbox/disk/queue/claims.js";
 import { LOOKS } from "../../../../src/outbox/disk/queue/lease-epoch.js";
 import { type DiskClaim, settling } from "../../../../src/outbox/disk/queue/requests.js";
-import { retryIn } from "../../../../src/testing/contract/recorder.js";
-import { DESTINATION, sample, withData } from "../../../../src/testing/contract/samples.js";
+import { retryIn } from "../../../contract/recorder.js";
+import { DESTINATION, sample, withData } from "../../../contract/samples.js";
 import {
   DELIVERED,
   type Disk,

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { failureOf } from "../../../../src/outbox/disk/file/sqlite.js";
 import type { DiskClaim } from "../../../../src/outbox/disk/queue/requests.js";
 import { CLICKS_OF_A_VISITOR } from "../../../../src/outbox/outbox.js";
-import { retryIn } from "../../../../src/testing/contract/recorder.js";
-import { DESTINATION, sample, stranger } from "../../../../src/testing/contract/samples.js";
+import { retryIn } from "../../../contract/recorder.js";
+import { DESTINATION, sample, stranger } from "../../../contract/samples.js";
 import {
   DELIVERED,
   type Disk,

@@ -1,10 +1,11 @@
 import type { OutboxEvent } from "express-affiliate";
-import type { Endpoint, Lane } from "express-affiliate/outbox";
 import { expect, test } from "vitest";
+import type { Lane } from "../../../../src/outbox/claim.js";
 import type { DiskClaim } from "../../../../src/outbox/disk/queue/requests.js";
+import type { Endpoint } from "../../../../src/service/endpoints.js";
 import { ENDPOINTS } from "../../../../src/service/endpoints.js";
-import { retryIn } from "../../../../src/testing/contract/recorder.js";
-import { DESTINATION, paying, sample } from "../../../../src/testing/contract/samples.js";
+import { retryIn } from "../../../contract/recorder.js";
+import { DESTINATION, paying, sample } from "../../../contract/samples.js";
 import { type Disk, diskOf, disksOf, idsOf, openDisk, RELEASED, watch } from "../../../helpers/disk-store.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 

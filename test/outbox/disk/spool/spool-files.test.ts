@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { eventFromLine, lineOf, linesOf } from "../../../../src/outbox/disk/spool/spool-files.js";
-import { sample } from "../../../../src/testing/contract/samples.js";
+import { sample } from "../../../contract/samples.js";
 import { anyCharacter } from "../../../helpers/any-character.js";
 
 const NEWLINE = Buffer.from("\n");

@@ -4,7 +4,7 @@ import type { OutboxEvent } from "express-affiliate";
 import { expect, onTestFinished, test } from "vitest";
 import { createSpool } from "../../../../src/outbox/disk/spool/spool.js";
 import { eventFromLine } from "../../../../src/outbox/disk/spool/spool-files.js";
-import { largeSample, sample } from "../../../../src/testing/contract/samples.js";
+import { largeSample, sample } from "../../../contract/samples.js";
 import { someOf } from "../../../helpers/disk-store.js";
 import { FakeClock } from "../../../helpers/fake-clock.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";

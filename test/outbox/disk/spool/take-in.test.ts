@@ -16,7 +16,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { lineOf } from "../../../../src/outbox/disk/spool/spool-files.js";
 import { createTakeIn } from "../../../../src/outbox/disk/spool/take-in.js";
-import { sample, stranger } from "../../../../src/testing/contract/samples.js";
+import { sample, stranger } from "../../../contract/samples.js";
 import { anyCharacter } from "../../../helpers/any-character.js";
 import { DELIVERED, diskOf, someOf } from "../../../helpers/disk-store.js";
 import { FakeClock } from "../../../helpers/fake-clock.js";

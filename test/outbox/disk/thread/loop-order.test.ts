@@ -1,14 +1,15 @@
 import { setImmediate as endOfTick } from "node:timers/promises";
 import type { EventKind, OutboxEvent } from "express-affiliate";
-import type { Claim, Endpoint, Verdict } from "express-affiliate/outbox";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Claim, Verdict } from "../../../../src/outbox/claim.js";
 import { claimStepsOf } from "../../../../src/outbox/claim-steps.js";
 import type { Request } from "../../../../src/outbox/disk/queue/requests.js";
 import { urgenciesOf } from "../../../../src/outbox/urgency.js";
+import type { Endpoint } from "../../../../src/service/endpoints.js";
 import { ENDPOINTS, endpointOf } from "../../../../src/service/endpoints.js";
-import { retryIn } from "../../../../src/testing/contract/recorder.js";
-import { sample } from "../../../../src/testing/contract/samples.js";
+import { retryIn } from "../../../contract/recorder.js";
+import { sample } from "../../../contract/samples.js";
 import { openDisk } from "../../../helpers/disk-store.js";
 import { startLoop } from "../../../helpers/loop.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";

@@ -1,11 +1,12 @@
 import { setImmediate as endOfTick } from "node:timers/promises";
-import type { Endpoint, Lane } from "express-affiliate/outbox";
 import { describe, expect, it } from "vitest";
+import type { Lane } from "../../../../src/outbox/claim.js";
 import { UNTRIED } from "../../../../src/outbox/claim.js";
 import type { DiskClaim, Request, Snapshot } from "../../../../src/outbox/disk/queue/requests.js";
 import type { Store } from "../../../../src/outbox/disk/queue/store.js";
+import type { Endpoint } from "../../../../src/service/endpoints.js";
 import { ENDPOINTS, kindOf } from "../../../../src/service/endpoints.js";
-import { sample } from "../../../../src/testing/contract/samples.js";
+import { sample } from "../../../contract/samples.js";
 import { RELEASED } from "../../../helpers/disk-store.js";
 import { startLoop } from "../../../helpers/loop.js";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { OutboxEvent } from "../../conversion/events.js";
+import type { OutboxEvent } from "../../src/conversion/events.js";
 import { until } from "./recorder.js";
 import { DESTINATION, sample, stranger } from "./samples.js";
 import { onStage, onTwoStages, REJECTED, Stage } from "./stage.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { notBeforeOf } from "../../conversion/events.js";
-import { UNTRIED } from "../../outbox/claim.js";
+import { notBeforeOf } from "../../src/conversion/events.js";
+import { UNTRIED } from "../../src/outbox/claim.js";
 import { fill } from "./bounds.js";
 import { until } from "./recorder.js";
 import { LONG_MS, sample, scheduledSample, stranger } from "./samples.js";

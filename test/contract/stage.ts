@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { OutboxEvent } from "../../conversion/events.js";
-import type { Verdict } from "../../outbox/claim.js";
-import type { Death } from "../../outbox/dead-letters.js";
-import type { Outbox } from "../../outbox/outbox.js";
+import type { OutboxEvent } from "../../src/conversion/events.js";
+import type { Verdict } from "../../src/outbox/claim.js";
+import type { Death } from "../../src/outbox/dead-letters.js";
+import type { Outbox } from "../../src/outbox/outbox.js";
 import { failures, type Handed, RecordingDelivery, until } from "./recorder.js";
 import { DESTINATION } from "./samples.js";
 import type { Creates, TestRunner } from "./under-test.js";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { UNTRIED } from "../../outbox/claim.js";
+import { UNTRIED } from "../../src/outbox/claim.js";
 import { retryIn, until } from "./recorder.js";
 import { paying, sample, stranger } from "./samples.js";
 import { onTwoStages, REJECTED, Stage } from "./stage.js";

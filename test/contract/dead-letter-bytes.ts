@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { EventKind } from "../../conversion/events.js";
-import { LEAST_URGENT_FIRST } from "../../conversion/kinds.js";
+import type { EventKind } from "../../src/conversion/events.js";
+import { LEAST_URGENT_FIRST } from "../../src/conversion/kinds.js";
 import { fill } from "./bounds.js";
 import { until } from "./recorder.js";
 import { idsOf, largeSample } from "./samples.js";

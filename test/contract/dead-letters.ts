@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { OutboxEvent } from "../../conversion/events.js";
-import type { DeadLetterQuery } from "../../outbox/dead-letters.js";
+import type { OutboxEvent } from "../../src/conversion/events.js";
+import type { DeadLetterQuery } from "../../src/outbox/dead-letters.js";
 import { until } from "./recorder.js";
 import { idsOf, sample, stranger } from "./samples.js";
 import { REJECTED, type StageTests } from "./stage.js";

@@ -1,3 +1,4 @@
+import { describe, test } from "vitest";
 import { testBounds } from "./bounds.js";
 import { testCircuits } from "./circuits.js";
 import { testCutOff } from "./cut-off.js";
@@ -18,29 +19,11 @@ import { testSurvival } from "./survival.js";
 import type { OutboxUnderTest, TestRunner } from "./under-test.js";
 import { testUrgency } from "./urgency.js";
 
-export type { OutboxUnderTest, TestRunner };
+/** The same as Vitest's, but a test that fails says what the store has failed with. */
+const it: TestRunner["it"] = (title, body) => test(title, () => runTest(body));
 
-/**
- * Tests every promise of the `Outbox` interface, with the given test runner.
- *
- * @example
- * ```ts
- * import { randomUUID } from "node:crypto";
- * import { describe, it } from "node:test";
- * import { testOutbox } from "express-affiliate/outbox";
- *
- * testOutbox("redisOutbox", { create: () => redisOutbox({ prefix: randomUUID() }) }, { describe, it });
- * ```
- * @param name the name of the group of tests.
- * @param runner default: the globals `describe` and `it`, which jest has, and vitest if told to.
- */
-export function testOutbox(
-  name: string,
-  outbox: OutboxUnderTest,
-  runner: TestRunner = globalThis as unknown as TestRunner,
-): void {
-  const { describe } = runner;
-  const it: TestRunner["it"] = (title, body) => runner.it(title, () => runTest(body));
+/** Tests every promise of the `Outbox` interface. `name`: of the group of tests. */
+export function testOutbox(name: string, outbox: OutboxUnderTest): void {
   describe(name, () => {
     const { create, createSmall, reopen, maxDeadLetters, maxDeadLetterBytes } = outbox;
     const { cutOff, restore, leaseMs } = outbox;

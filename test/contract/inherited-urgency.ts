@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { EventKind, OutboxEvent } from "../../conversion/events.js";
-import { URGENCIES, urgenciesOf } from "../../outbox/urgency.js";
-import { ENDPOINTS } from "../../service/endpoints.js";
+import type { EventKind, OutboxEvent } from "../../src/conversion/events.js";
+import { URGENCIES, urgenciesOf } from "../../src/outbox/urgency.js";
+import { ENDPOINTS } from "../../src/service/endpoints.js";
 import { seeded } from "./order.js";
 import { retryIn } from "./recorder.js";
 import { idsOf, LONG_MS, lane, type Paying, paying, sample, signingUp, stranger } from "./samples.js";

@@ -1,4 +1,4 @@
-import type { Outbox } from "../../outbox/outbox.js";
+import type { Outbox } from "../../src/outbox/outbox.js";
 
 export type Creates = () => Outbox | Promise<Outbox>;
 
@@ -34,10 +34,8 @@ export interface OutboxUnderTest {
 /** One that other processes open too. */
 export type Lasting = Required<Pick<OutboxUnderTest, "create" | "reopen">>;
 
-/** What vitest, jest and `node:test` have in common. */
+/** What the contract needs of Vitest. */
 export interface TestRunner {
-  /** Groups tests. */
-  describe(name: string, body: () => void): unknown;
   /** A test: it fails if `body` rejects. */
   it(name: string, body: () => Promise<void>): unknown;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { EventKind } from "../../conversion/events.js";
-import type { Outbox } from "../../outbox/outbox.js";
+import type { EventKind } from "../../src/conversion/events.js";
+import type { Outbox } from "../../src/outbox/outbox.js";
 import { until } from "./recorder.js";
 import { sample } from "./samples.js";
 import type { StageTests } from "./stage.js";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { OutboxEvent } from "../../conversion/events.js";
+import type { OutboxEvent } from "../../src/conversion/events.js";
 import { retryIn, until } from "./recorder.js";
 import { idsOf, LONG_MS, lane, sample, stranger } from "./samples.js";
 import type { StageTests } from "./stage.js";

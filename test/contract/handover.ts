@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { UNTRIED } from "../../outbox/claim.js";
+import { UNTRIED } from "../../src/outbox/claim.js";
 import { type Handed, retryIn, until } from "./recorder.js";
 import { idsOf, sample, withData } from "./samples.js";
 import type { StageTests } from "./stage.js";

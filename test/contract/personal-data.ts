@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Person } from "../../outbox/personal-data.js";
+import type { Person } from "../../src/outbox/personal-data.js";
 import { until } from "./recorder.js";
 import { LONG_MS, sample, sampleOf, scheduledSample, stranger } from "./samples.js";
 import type { Stage, StageTests } from "./stage.js";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Circuit, CircuitChange } from "../../outbox/circuits.js";
+import type { Circuit, CircuitChange } from "../../src/outbox/circuits.js";
 import { DESTINATION } from "./samples.js";
 import { onTwoStages, type Stage } from "./stage.js";
 import type { Lasting, TestRunner } from "./under-test.js";

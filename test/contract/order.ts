@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { OutboxEvent } from "../../conversion/events.js";
+import type { OutboxEvent } from "../../src/conversion/events.js";
 import { type Handed, retryIn } from "./recorder.js";
 import { idsOf, paying, sample, stranger } from "./samples.js";
 import { REJECTED, type StageTests } from "./stage.js";

@@ -1,4 +1,4 @@
-import type { OutboxEvent } from "../../conversion/events.js";
+import type { OutboxEvent } from "../../src/conversion/events.js";
 import {
   type Claim,
   type Deliver,
@@ -6,10 +6,10 @@ import {
   type Lane,
   UNTRIED,
   type Verdict,
-} from "../../outbox/claim.js";
-import type { Outbox, OutboxObserver } from "../../outbox/outbox.js";
-import { ENDPOINTS } from "../../service/endpoints.js";
-import { errorFrom } from "../../shared/errors.js";
+} from "../../src/outbox/claim.js";
+import type { Outbox, OutboxObserver } from "../../src/outbox/outbox.js";
+import { ENDPOINTS } from "../../src/service/endpoints.js";
+import { errorFrom } from "../../src/shared/errors.js";
 import { DESTINATION } from "./samples.js";
 
 const PATIENCE_MS = 10_000;

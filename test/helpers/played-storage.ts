@@ -1,0 +1,21 @@
+import type { Claim } from "../../src/outbox/claim.js";
+import { createDurable, type DurableStorage } from "../../src/outbox/durable.js";
+import { systemClock } from "../../src/shared/clock.js";
+
+/** A durable outbox over a storage that a test plays. It stores nothing but what the test makes it store. */
+export function overStorage(played: Partial<DurableStorage<Claim>> = {}, clock = systemClock) {
+  const storage: DurableStorage<Claim> = {
+    append: async () => "queued",
+    claim: async () => [],
+    settle: async () => {},
+    counts: () => ({ queued: 0, oldest: null, dead: { rejected: 0, unconfirmed: 0, expired: 0 } }),
+    deadLetters: {
+      list: async () => [],
+      retry: async () => false,
+      retryAll: async () => 0,
+      discard: async () => false,
+    },
+    ...played,
+  };
+  return createDurable(storage, { name: "played", maxMemoryBytes: 1_000_000, clock });
+}

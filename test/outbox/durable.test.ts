@@ -1,0 +1,107 @@
+import { expect, test, vi } from "vitest";
+import { type Claim, UNTRIED } from "../../src/outbox/claim.js";
+import type { DurableStorage } from "../../src/outbox/durable.js";
+import { runTest } from "../contract/recorder.js";
+import { sample } from "../contract/samples.js";
+import { Stage } from "../contract/stage.js";
+import { delivering, deliveringAll } from "../helpers/deliver.js";
+import { FakeClock } from "../helpers/fake-clock.js";
+import { overStorage } from "../helpers/played-storage.js";
+import { withResolvers } from "../helpers/with-resolvers.js";
+
+const silent = { dropped() {}, degraded() {}, recovered() {} };
+
+test("a test of the contract that fails says what the store has failed with", async () => {
+  const append = () => Promise.reject(new Error("WRONGTYPE"));
+  const failing = async () => {
+    const stage = await Stage.open(() => overStorage({ append }).outbox);
+    stage.start();
+    expect(await stage.outbox.add(sample("payment"))).toBe("queued");
+  };
+  await expect(runTest(failing)).rejects.toThrow(/in-memory.*\nThe store has failed: WRONGTYPE/s);
+});
+
+test("a storage that takes part in no transaction refuses one by its name, another takes part", async () => {
+  const without = overStorage().outbox.add(sample("click"), { transaction: {} });
+  await expect(without).rejects.toMatchObject({
+    code: "ERR_AFFILIATE_TRANSACTION",
+    message: expect.stringMatching(/^playedOutbox: /),
+  });
+
+  const joined: unknown[] = [];
+  const appendIn = async (transaction: unknown) => {
+    joined.push(transaction);
+    return "queued" as const;
+  };
+  const transaction = {};
+  expect(await overStorage({ appendIn }).outbox.add(sample("click"), { transaction })).toBe("queued");
+  expect(joined).toEqual([transaction]);
+});
+
+test("an observer gets the event that the storage has shed before there was an observer", async () => {
+  const shed = sample("click");
+  const { outbox, notify } = overStorage();
+  notify((to) => to.dropped(shed, "full"));
+  const told: unknown[] = [];
+
+  outbox.start(deliveringAll(), { ...silent, dropped: (...dropped) => told.push(dropped) });
+
+  expect(told).toEqual([[shed, "full"]]);
+  await outbox.close();
+  await expect(outbox.add(shed)).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_CLOSED" });
+});
+
+/** An outbox whose one event is delivered. Returns the verdicts that listeners get, too. */
+function startOne(settle: DurableStorage<Claim>["settle"], clock = new FakeClock()) {
+  const waiting = [{ event: sample("payment"), history: UNTRIED } as Claim];
+  const told: string[] = [];
+  const { outbox } = overStorage({ claim: async () => waiting.splice(0), settle }, clock);
+  const deliver = delivering(
+    async () => ({ type: "delivered" }),
+    () => 1,
+    (_event, _attempts, { type }) => told.push(type),
+  );
+  outbox.start(deliver, silent);
+  outbox.wake();
+  return { outbox, told };
+}
+
+test.each([
+  { answer: false, expected: [] },
+  { answer: undefined, expected: ["delivered"] },
+])(
+  "listeners get a verdict unless `settle` says that it had no effect: $answer",
+  async ({ answer, expected }) => {
+    const settle = vi.fn(async () => answer);
+    const { outbox, told } = startOne(settle);
+    await expect.poll(() => settle.mock.calls).toHaveLength(1);
+
+    await outbox.close();
+
+    expect(told).toEqual(expected);
+  },
+);
+
+test.each([
+  { closes: "while the store fails", works: false, expected: [] },
+  { closes: "as soon as it works again", works: true, expected: ["delivered"] },
+])(
+  "listeners get a delivered event once that is stored, if the outbox is closed $closes",
+  async ({ works, expected }) => {
+    const clock = new FakeClock();
+    let fails = true;
+    const asked = withResolvers();
+    const { outbox, told } = startOne(async () => {
+      asked.resolve();
+      if (fails) throw new Error("no answer");
+    }, clock);
+    await asked.promise;
+    await clock.pass(5_000);
+    expect(told).toEqual([]);
+    fails = !works;
+
+    await outbox.close();
+
+    expect(told).toEqual(expected);
+  },
+);
