@@ -70,6 +70,7 @@ const schema = z.strictObject({
   ),
   allowInsecure: flag(false),
   cookieName: z._default(cookieName, "svc_click_id"),
+  cookiePrefix: z.optional(z.literal("__Host-", { error: 'must be "__Host-"' })),
   session: z.optional(
     z.union([cookieName, aFunction<(req: Request) => string | undefined>()], {
       error: "must be a cookie's name or a function of the request",
@@ -143,6 +144,7 @@ export function readConfig(options: AffiliateOptions): Config {
   return Object.freeze({
     ...read,
     delivers,
+    cookieName: `${read.cookiePrefix ?? ""}${read.cookieName}`,
     baseUrl: new URL(read.baseUrl),
     apiKey: read.apiKey === undefined ? undefined : new Secret(read.apiKey),
     outbox: read.outbox ?? memoryOutbox(),

@@ -23,10 +23,17 @@ export interface AffiliateOptions {
   /** The cookie in which the browser snippet keeps the click id. Default `svc_click_id`. */
   readonly cookieName?: string | undefined;
   /**
-   * How a request's session id is found: a cookie's name, or a function of the request that returns
-   * the id (1 to 256 printable ASCII characters without spaces) or `undefined`. If it throws, or
-   * returns what cannot be an id, there is none. Default: the `svc_session_id` cookie, otherwise a
-   * SHA-256 digest of the express-session that the request brought.
+   * `"__Host-"`: both cookies of `onClick` have this prefix (`__Host-svc_click_id`), so that
+   * browsers take them from this host alone, over https, and no subdomain can set one. Not for
+   * sites with the service's browser snippet, whose cookie has no prefix. Default: none.
+   */
+  readonly cookiePrefix?: "__Host-" | undefined;
+  /**
+   * How a request's session id is found: the name of a cookie, which `onClick` sets with each click;
+   * or, if your app sets the cookie, a function of the request that returns the id (1 to 256
+   * printable ASCII characters without spaces) or `undefined`. If it throws, or returns what cannot
+   * be an id, there is none. Default: the `svc_session_id` cookie, otherwise a SHA-256 digest of the
+   * express-session that the request brought.
    */
   readonly session?: string | ((req: Request) => string | undefined) | undefined;
   /**

@@ -18,14 +18,26 @@ export function mark(state) {
 }
 
 /**
- * A text that a stranger chose. It cannot turn the line around it: characters that would, even in
- * an isolated element, are written out, as `\u202e`.
+ * A text that a stranger chose. It cannot turn the line around it, and what cannot be seen in it is
+ * written out.
  */
 export function foreign(text, tag = "bdi") {
-  const written = String(text).replace(/[\u202a-\u202e\u2066-\u2069]/g, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16)}`;
-  });
-  return html`<${tag} class="foreign" dir="auto">${written}<//>`;
+  return html`<${tag} class="foreign" dir="auto">${written(String(text))}<//>`;
+}
+
+/**
+ * Writes characters that cannot be seen, look like a space or turn the text around them as
+ * `\u202e`: two names that differ do not look alike.
+ */
+export function written(text) {
+  const unseen = /[^\P{C}\n\t]|[\p{DI}\u2800]|(?! )\p{Z}|\\(?=u)/gu;
+  const isComposed = text === text.normalize("NFC");
+  return text.replace(isComposed ? unseen : /[^\x20-\x7e\n\t]|\\(?=u)/gu, (character) =>
+    character
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
 }
 
 /** The time of day of an ISO 8601 timestamp; with its date if that is not today's. */
@@ -66,7 +78,7 @@ export function countOf(number, noun) {
 export function Choice({ id, label, all, options, filter, onChoose }) {
   return html`
     <select id=${id} aria-label=${label} value=${filter[id]} onInput=${({ target }) => onChoose({ [id]: target.value })}>
-      ${[["", all], ...options].map(([value, words]) => html`<option key=${value} value=${value} dir="auto">${words}</option>`)}
+      ${[["", all], ...options].map(([value, words]) => html`<option key=${value} value=${value} dir="auto">${written(words)}</option>`)}
     </select>
   `;
 }

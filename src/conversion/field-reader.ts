@@ -1,6 +1,7 @@
 import { types } from "node:util";
 import { amountFrom } from "../shared/money.js";
 import { cut } from "../shared/text.js";
+import { A_REFERENCE, isReference } from "./reference.js";
 import { type Attribution, isTextOfNothing, isVisitorId } from "./visitor-ids.js";
 
 /**
@@ -37,10 +38,12 @@ export class FieldReader {
     return ids;
   }
 
-  /** An affiliate's. It has the form of a visitor's id. */
+  /** An affiliate's. */
   reference(name: string): string {
     const reference = this.#take(name);
-    return isVisitorId(reference) ? reference : this.#refuse(name, "must be an affiliate's reference code");
+    return isReference(reference)
+      ? reference
+      : this.#refuse(name, `must be an affiliate's reference: ${A_REFERENCE}`);
   }
 
   // Refuses only what no mail system can deliver to: a stricter pattern would lose conversions.

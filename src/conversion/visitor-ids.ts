@@ -20,7 +20,7 @@ export function isNoVisitorId(value: unknown): value is string {
   return isTextOfNothing(value) || DOTS.includes(value);
 }
 
-const TEXTS_OF_NOTHING: readonly unknown[] = ["undefined", "null", "NaN", "[object Object]"];
+export const TEXTS_OF_NOTHING: readonly unknown[] = ["undefined", "null", "NaN", "[object Object]"];
 
 /** What `String(…)` makes of a missing value. As an id, it would be the same for all. */
 export function isTextOfNothing(value: unknown): value is string {

@@ -8,6 +8,7 @@ import {
   type DeadLetterSum,
   type DeadLetters,
 } from "../outbox/dead-letters.js";
+import { maskEmails } from "../shared/emails.js";
 import { Secret } from "../shared/secret.js";
 import { shownAddress, shownText } from "./masked.js";
 
@@ -72,7 +73,8 @@ function shown({ id, destination, kind, event, attempts, createdAt, diedAt, ...d
     amount: leadValue,
     customerId: text(customerId),
     email: address && shownAddress(address),
-    affiliate: text(affiliateReference),
+    // As it is: the page writes out what cannot be seen.
+    affiliate: affiliateReference && maskEmails(affiliateReference),
     clickId: kind === "click" ? text(clickId) : undefined,
     reason: death.reason,
     status: death.status,

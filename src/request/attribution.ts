@@ -5,17 +5,21 @@ import { type Attribution, isTextOfNothing, isVisitorId } from "../conversion/vi
 import type { Journal } from "../journal/journal.js";
 import { harmless, isThenable } from "../shared/harmless.js";
 import { broughtSession, signedCookie, visitorCookie } from "./cookies.js";
+import { ownOfSeveral } from "./kept-click-id.js";
 
 /** The cookie that `onClick` sets. It outlives the new express-session at login: read it first. */
 const SESSION_COOKIE = "svc_session_id";
 
 /** The session id's cookie; `undefined` if the host's own function gives the id. */
-export function sessionCookieName({ session }: Pick<Config, "session">): string | undefined {
-  return typeof session === "function" ? undefined : (session ?? SESSION_COOKIE);
+export function sessionCookieName({
+  session,
+  cookiePrefix,
+}: Pick<Config, "session" | "cookiePrefix">): string | undefined {
+  return typeof session === "function" ? undefined : `${cookiePrefix ?? ""}${session ?? SESSION_COOKIE}`;
 }
 
 export interface AttributionContext {
-  readonly config: Pick<Config, "cookieName" | "session" | "consent" | "signed">;
+  readonly config: Pick<Config, "cookieName" | "cookiePrefix" | "session" | "consent" | "signed">;
   readonly journal: Journal;
 }
 
@@ -55,7 +59,7 @@ export class RequestAttribution {
 
   get clickId(): string | undefined {
     if (!this.consented) return undefined;
-    this.#clickId ??= this.cookie(this.#context.config.cookieName);
+    this.#clickId ??= this.#readClickId();
     return this.#clickId;
   }
 
@@ -82,7 +86,7 @@ export class RequestAttribution {
     return this.#signedCookies.get(name);
   }
 
-  setIds({ clickId, sessionId }: Required<Attribution>): void {
+  setIds({ clickId, sessionId }: Attribution): void {
     this.#clickId = clickId;
     this.#sessionId = sessionId;
   }
@@ -90,6 +94,11 @@ export class RequestAttribution {
   /** Whether the visitor is known by the digest of a login session alone. */
   isLoginSession({ clickId, sessionId }: Attribution): boolean {
     return clickId === undefined && sessionId !== undefined && sessionId === this.#loginSession;
+  }
+
+  #readClickId(): string | undefined {
+    const { cookieName, signed } = this.#context.config;
+    return (signed ? undefined : ownOfSeveral(this.#req, cookieName)) ?? this.cookie(cookieName);
   }
 
   #readSessionId(): string | undefined {
@@ -103,7 +112,8 @@ export class RequestAttribution {
       if (isTextOfNothing(id)) journal.noId("what `session` returned", id);
       return isVisitorId(id) ? id : undefined;
     }
-    return this.cookie(session ?? SESSION_COOKIE) ?? (session ? undefined : this.#expressSession());
+    const ofCookie = this.cookie(sessionCookieName(config) ?? "");
+    return ofCookie ?? (session ? undefined : this.#expressSession());
   }
 
   /** What a function of the host returns. Logs a throw, and a promise, which is no answer. */

@@ -4,8 +4,12 @@
  * other references of the last hour, for a visitor who alternates between links. Who forges an id
  * only keeps their own click from being counted.
  *
- *     mf0x1k2a-Zm9vYmFyYmF6cXV4-3q2-  A1b2c  …
- *     time     random           tag   minute and tag of an earlier reference, the latest first
+ *     mf0x1k2a-Zm9vYmFy YmF6cXV4-3q2-  A1b2c  …
+ *     time     salt     random   tag   minute and tag of an earlier reference, the latest first
+ *
+ * A tag is a digest of the reference and the salt, which a visitor keeps while an id names earlier
+ * references. Without it, an affiliate could choose a reference with another affiliate's tag, and
+ * keep that affiliate's clicks from being counted.
  */
 import { hash, randomBytes } from "node:crypto";
 
@@ -14,7 +18,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 // An id has at most 60 characters: a service may keep it in a column of 64.
 const MOST_EARLIER = 6;
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-const CLICK_ID = /^([0-9a-z]{8,9})-[\w-]{16}-([\w-]{4})((?:[\w-]{5}){0,6})$/;
+const CLICK_ID = /^([0-9a-z]{8,9})-([\w-]{8})[\w-]{8}-([\w-]{4})((?:[\w-]{5}){0,6})$/;
 
 interface Reported {
   /** Four characters that stand for the reference. */
@@ -25,24 +29,33 @@ interface Reported {
 
 /** @param previous the visitor's click id so far, whoever made it. */
 export function createClickId(reference: string, now: number, previous = ""): string {
-  const tag = tagOf(reference);
-  const earlier = reportedBy(previous, now)
+  const past = reportedBy(previous, now);
+  const salt = past.reported.length > 0 ? past.salt : randomText();
+  const tag = tagOf(reference, salt);
+  const earlier = past.reported
     .filter((reported) => reported.tag !== tag)
     .slice(0, MOST_EARLIER)
     .map((reported) => DIGITS[minuteOf(reported.at) % DIGITS.length] + reported.tag);
-  return `${now.toString(36)}-${randomBytes(12).toString("base64url")}-${tag}${earlier.join("")}`;
+  return `${now.toString(36)}-${salt}${randomText()}-${tag}${earlier.join("")}`;
 }
 
 /** Whether this visitor's click on this reference was reported within the last hour. */
 export function wasReported(clickId: string | undefined, reference: string, now: number): boolean {
-  const tag = tagOf(reference);
-  return clickId !== undefined && reportedBy(clickId, now).some((reported) => reported.tag === tag);
+  if (clickId === undefined) return false;
+  const { reported, salt } = reportedBy(clickId, now);
+  const tag = tagOf(reference, salt);
+  return reported.some((each) => each.tag === tag);
+}
+
+/** Whether `onClick` made this id, as far as its form tells. */
+export function isClickIdOfOnClick(value: string): boolean {
+  return CLICK_ID.test(value);
 }
 
 /** The references of the last hour, the latest first. */
-function reportedBy(clickId: string, now: number): Reported[] {
-  const [, time = "", tag = "", earlier = ""] = CLICK_ID.exec(clickId) ?? [];
-  if (tag === "") return [];
+function reportedBy(clickId: string, now: number): { reported: Reported[]; salt: string } {
+  const [, time = "", salt = "", tag = "", earlier = ""] = CLICK_ID.exec(clickId) ?? [];
+  if (tag === "") return { reported: [], salt };
   const createdAt = Number.parseInt(time, 36);
   const all: Reported[] = [{ tag, at: createdAt }];
   for (const [digit = "", ...rest] of earlier.match(/.{5}/g) ?? []) {
@@ -51,13 +64,18 @@ function reportedBy(clickId: string, now: number): Reported[] {
     const minute = minuteOf(createdAt) - older;
     all.push({ tag: rest.join(""), at: Math.min(createdAt, (minute + 1) * MINUTE_MS - 1) });
   }
-  return all.filter(({ at }) => at <= now && now - at < HOUR_MS);
+  return { reported: all.filter(({ at }) => at <= now && now - at < HOUR_MS), salt };
 }
 
 function minuteOf(at: number): number {
   return Math.floor(at / MINUTE_MS);
 }
 
-function tagOf(reference: string): string {
-  return hash("sha256", reference, "base64url").slice(0, 4);
+function tagOf(reference: string, salt: string): string {
+  return hash("sha256", `${salt} ${reference}`, "base64url").slice(0, 4);
+}
+
+/** Eight characters that nobody can guess: 48 bits. */
+function randomText(): string {
+  return randomBytes(6).toString("base64url");
 }

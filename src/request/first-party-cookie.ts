@@ -1,6 +1,7 @@
 import type { CookieOptions, Request } from "express";
 import * as z from "zod/mini";
 import type { Journal } from "../journal/journal.js";
+import { OptionsError } from "../shared/errors.js";
 import type { SchemaOf } from "../shared/read-options.js";
 
 const LONGEST_HOST = 253;
@@ -22,9 +23,22 @@ export const cookieSettings = {
   maxAgeMs: z._default(z.int(aDuration).check(z.minimum(1, aDuration)), 30 * DAY_MS),
 } satisfies SchemaOf<CookieSettings>;
 
+/** Of browsers (RFC 6265bis): a cookie of such a name must be `Secure`. */
+const NEEDS_HTTPS = /^__(Host|Secure)-/i;
+
+/** @throws OptionsError if browsers would refuse one of these cookies, wherever it is set. */
+export function checkDomain(factory: string, { domain }: CookieSettings, names: readonly string[]): void {
+  const name = domain === undefined ? undefined : names.find((each) => /^__Host-/i.test(each));
+  if (name === undefined) return;
+  throw new OptionsError(factory, [
+    `\`domain\` must be left out: browsers refuse a cookie \`${name}\` with a domain, because \`__Host-\` keeps it to one host`,
+  ]);
+}
+
 /** Attributes of a cookie that scripts can read. Logs once why browsers would lose it, if so. */
 export function firstPartyCookie(
   req: Request,
+  name: string,
   { domain, maxAgeMs }: CookieSettings,
   journal: Journal,
 ): CookieOptions {
@@ -36,6 +50,7 @@ export function firstPartyCookie(
         "refuse them there. Check `domain`; behind a proxy, set Express' `trust proxy`",
     );
   }
+  const needsHttps = NEEDS_HTTPS.test(name);
   if (!req.secure && /^\s*https\b/i.test(req.get("x-forwarded-proto") ?? "")) {
     journal.once(
       "warn",
@@ -43,8 +58,20 @@ export function firstPartyCookie(
       "a request says `X-Forwarded-Proto: https`, and Express does not trust it: its cookies are not `Secure`, and `clickedUrl` " +
         "begins with http:. Behind a proxy, set Express' `trust proxy`",
     );
+  } else if (needsHttps && !req.secure && !isLocal(req.hostname)) {
+    journal.once(
+      "warn",
+      "cookie prefix",
+      `the cookie \`${name}\` was set over plain http: browsers refuse it there, because its name begins with a prefix that ` +
+        "needs https. Behind a proxy, set Express' `trust proxy`",
+    );
   }
-  return { path: "/", sameSite: "lax", secure: req.secure, maxAge: maxAgeMs, domain };
+  return { path: "/", sameSite: "lax", secure: needsHttps || req.secure, maxAge: maxAgeMs, domain };
+}
+
+/** Browsers take `Secure` cookies over plain http from these hosts alone. */
+function isLocal(hostname = ""): boolean {
+  return /^(.*\.)?localhost$|^127(\.\d+){3}$|^\[::1\]$/i.test(hostname);
 }
 
 /** @param hostname `undefined` in a request of HTTP/1.0 without Host. */

@@ -1,18 +1,14 @@
-import { hash } from "node:crypto";
 import type { Request, RequestHandler, Response } from "express";
 import * as z from "zod/mini";
 import { OptionsError } from "../shared/errors.js";
 import { harmless } from "../shared/harmless.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
 import { isBot } from "./bot.js";
-import { visitorCookiesAsSent } from "./cookies.js";
-import { type CookieSettings, cookieSettings, firstPartyCookie } from "./first-party-cookie.js";
+import { type CookieSettings, checkDomain, cookieSettings, firstPartyCookie } from "./first-party-cookie.js";
+import { clickIdsIn, keptCookieOf, keptTagOf } from "./kept-click-id.js";
 import { isLoadedAhead, isOpenedByPerson } from "./page-view.js";
 import { keepFromSharedCaches } from "./private-response.js";
 import { affiliateOf, type RequestContext } from "./visitor.js";
-
-// A visitor may send a thousand cookies of one name.
-const MOST_IDS = 4;
 
 const schema = z.strictObject(cookieSettings satisfies SchemaOf<CookieSettings>);
 
@@ -24,38 +20,39 @@ const schema = z.strictObject(cookieSettings satisfies SchemaOf<CookieSettings>)
 export function createKeepClickId(context: RequestContext) {
   const { config, journal } = context;
   const { cookieName } = config;
-  const keptCookie = `${cookieName}_kept`;
+  const keptCookie = keptCookieOf(cookieName);
 
   return function keepClickId(options: CookieSettings = {}): RequestHandler {
     const settings = readOptions("keepClickId", schema, options);
-    if (config.signed) {
+    const option = config.signed ? "signed" : config.cookiePrefix && "cookiePrefix";
+    if (option) {
       throw new OptionsError("keepClickId", [
-        "it keeps the browser snippet's cookie, which is never signed. Leave out either `keepClickId` or the option `signed`",
+        `it keeps the browser snippet's cookie, which has neither signature nor prefix. Leave out either \`keepClickId\` or the option \`${option}\``,
       ]);
     }
+    checkDomain("keepClickId", settings, [cookieName]);
 
     function keep(req: Request, res: Response): void {
-      const ids = [...new Set(visitorCookiesAsSent(req, cookieName))].slice(0, MOST_IDS);
-      if (ids.length === 0 || !isOpenedByPerson(req) || isLoadedAhead(req)) return;
-      const kept = visitorCookiesAsSent(req, keptCookie).join(".").split(".");
-      // Two come if the snippet sets its cookie for another domain. The one not kept is newer.
-      const id = ids.find((each) => !kept.includes(tagOf(each)));
-      if (id === undefined || sets(res, cookieName)) return;
+      const { ids, kept } = clickIdsIn(req, cookieName);
+      const [id] = ids;
+      if (id === undefined || !isOpenedByPerson(req) || isLoadedAhead(req)) return;
+      // Two come if the snippet sets its cookie for another domain, or a subdomain sets one.
+      if (kept !== undefined && ids.length > 1) warnOfTwoDomains();
+      if (kept !== undefined || sets(res, cookieName)) return;
       if (!affiliateOf(req, context).consented || isBot(req, context)) return;
-      if (ids.length > 1) warnOfTwoDomains();
-      const cookie = firstPartyCookie(req, settings, journal);
       keepFromSharedCaches(res);
+      const attributesOf = (name: string) => firstPartyCookie(req, name, settings, journal);
       // As it was sent: the snippet may not decode what it reads.
-      res.cookie(cookieName, id, { ...cookie, encode: String });
-      res.cookie(keptCookie, ids.map(tagOf).join("."), { ...cookie, httpOnly: true });
+      res.cookie(cookieName, id, { ...attributesOf(cookieName), encode: String });
+      res.cookie(keptCookie, keptTagOf(id), { ...attributesOf(keptCookie), httpOnly: true });
     }
 
     function warnOfTwoDomains(): void {
       journal.once(
         "warn",
         "two domains",
-        `a browser sent two cookies \`${cookieName}\`: the snippet and \`keepClickId\` set it for different domains. Give ` +
-          "`keepClickId` the `domain` that the snippet uses",
+        `a browser sent two cookies \`${cookieName}\`, and the one that \`keepClickId\` has set counts. If the snippet sets its own for ` +
+          "another domain, give `keepClickId` that `domain`: later clicks do not count until then",
       );
     }
 
@@ -73,8 +70,4 @@ export function createKeepClickId(context: RequestContext) {
 function sets(res: Response, name: string): boolean {
   const cookies = [res.getHeader("Set-Cookie") ?? []].flat();
   return cookies.some((cookie) => String(cookie).startsWith(`${name}=`));
-}
-
-function tagOf(id: string): string {
-  return hash("sha256", id, "base64url").slice(0, 16);
 }

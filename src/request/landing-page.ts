@@ -1,11 +1,13 @@
 import type { Request } from "express";
 import { type Click, LONGEST_URL } from "../conversion/click.js";
-import { isVisitorId } from "../conversion/visitor-ids.js";
+import { isReference } from "../conversion/reference.js";
 import { userAgentOf } from "./page-view.js";
 
 // Cut before they are read, so that a client cannot make them expensive.
 const LONGEST_QUERY = 4_096;
 const LONGEST_HEADER = 512;
+
+const UTM = new Set(["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"]);
 
 export interface Landing {
   readonly reference: string;
@@ -13,11 +15,22 @@ export interface Landing {
   click(): Click;
 }
 
-/** The one reference in the request's address, and the click to report. */
-export function landingOf(req: Request, param: string): Landing | undefined {
+/**
+ * The one reference in the request's address, and the click to report. Calls `onNoReference` with
+ * the values of the parameter that are none.
+ */
+export function landingOf(
+  req: Request,
+  param: string,
+  onNoReference?: (values: readonly string[]) => void,
+): Landing | undefined {
   const query = queryOf(req);
-  const [reference, ...more] = query.getAll(param);
-  if (more.length > 0 || !isVisitorId(reference)) return undefined;
+  const [reference, ...more] = new Set(query.getAll(param));
+  if (reference === undefined) return undefined;
+  if (more.length > 0 || !isReference(reference)) {
+    onNoReference?.([reference, ...more]);
+    return undefined;
+  }
   const click = () => ({
     affiliateReference: reference,
     clickedUrl: clickedUrl(req, query, param),
@@ -38,7 +51,7 @@ function queryOf({ originalUrl }: Request): URLSearchParams {
   return new URLSearchParams(isCut ? query.slice(0, Math.max(0, query.lastIndexOf("&"))) : query);
 }
 
-/** The page's address with the reference and `utm_` parameters. The others are private. */
+/** The page's address with the reference and the five parameters of campaigns. The others are private. */
 function clickedUrl(req: Request, query: URLSearchParams, param: string): string | undefined {
   const { protocol, originalUrl } = req;
   // A request of HTTP/1.0 may have no Host.
@@ -55,8 +68,9 @@ function clickedUrl(req: Request, query: URLSearchParams, param: string): string
   url.pathname = path;
   url.username = "";
   url.password = "";
-  const kept = [...query].filter(([name]) => name === param || name.startsWith("utm_"));
-  url.search = String(new URLSearchParams(kept));
+  const kept = [...new Set(query.keys())].filter((name) => name === param || UTM.has(name));
+  url.search = String(new URLSearchParams(kept.map((name) => [name, query.get(name) ?? ""])));
+  if (url.href.length > LONGEST_URL) url.search = "";
   return url.href;
 }
 

@@ -1,13 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type { Request, RequestHandler, Response } from "express";
 import * as z from "zod/mini";
-import type { SkipReason } from "../journal/journal.js";
+import { A_REFERENCE } from "../conversion/reference.js";
+import type { Journal, SkipReason } from "../journal/journal.js";
 import { harmless } from "../shared/harmless.js";
+import { shown } from "../shared/printable.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
 import { sessionCookieName } from "./attribution.js";
 import { isBot } from "./bot.js";
-import { createClickId, wasReported } from "./click-id.js";
-import { type CookieSettings, cookieSettings, firstPartyCookie } from "./first-party-cookie.js";
+import { createClickId, isClickIdOfOnClick, wasReported } from "./click-id.js";
+import { type CookieSettings, checkDomain, cookieSettings, firstPartyCookie } from "./first-party-cookie.js";
 import { type Landing, landingOf } from "./landing-page.js";
 import { isLoadedAhead, isOpenedByPerson } from "./page-view.js";
 import { askBeforeEachUse, keepFromSharedCaches } from "./private-response.js";
@@ -20,8 +22,8 @@ export interface OnClickOptions extends CookieSettings {
   readonly param?: string | undefined;
   /**
    * Which affiliate earns, if a visitor comes through links of several. `"last"`, the default: each
-   * link is a click, and replaces the visitor's click id. `"first"`: a visitor keeps a click id,
-   * and later links are no clicks.
+   * link is a click, and replaces the visitor's ids. `"first"`: a visitor who has a click id of
+   * `onClick` keeps both ids, and later links are no clicks.
    */
   readonly attribution?: "last" | "first" | undefined;
 }
@@ -44,13 +46,16 @@ export function createOnClick(context: RequestContext) {
 
   return function onClick(options: OnClickOptions = {}): RequestHandler {
     const { param, attribution: which, ...settings } = readOptions("onClick", schema, options);
+    const { cookieName, signed } = config;
+    const sessionCookie = sessionCookieName(config);
+    checkDomain("onClick", settings, [cookieName, sessionCookie ?? ""]);
     context.references.expect(param);
 
     /** @returns whether the request is answered. */
     function handleLanding(req: Request, res: Response): boolean {
       if (!req.originalUrl.includes("?")) return false;
       warnOfSecondTracker(req, context);
-      const landing = landingOf(req, param);
+      const landing = landingOf(req, param, (values) => hintAtNoReference(param, values, journal));
       if (!landing) return false;
       context.references.handled(req);
       // For bots and reloads too: a cached response would answer visitors, and count none.
@@ -65,7 +70,8 @@ export function createOnClick(context: RequestContext) {
         return false;
       }
       const { clickId } = visitor;
-      const isKept = which === "first" && clickId !== undefined;
+      // Any other text in the cookie must not keep every affiliate from earning.
+      const isKept = which === "first" && clickId !== undefined && isClickIdOfOnClick(clickId);
       if (isKept || wasReported(clickId, landing.reference, clock.now())) return false;
       if (isLoadedAhead(req)) {
         journal.skipped("click", "prefetch");
@@ -80,17 +86,17 @@ export function createOnClick(context: RequestContext) {
     function count(visitor: Visitor, landing: Landing, req: Request, res: Response): void {
       // Read before a cookie is set: if it throws, the visitor must not count as reported.
       const click = landing.click();
-      const sessionId = visitor.sessionId ?? randomUUID();
       const clickId = createClickId(landing.reference, clock.now(), visitor.clickId);
-      const cookie = firstPartyCookie(req, settings, journal);
-      const { cookieName, signed } = config;
-      const signedId = (name: string, id: string) => signed?.sign(name, id, settings.maxAgeMs) ?? id;
-      res.cookie(cookieName, signedId(cookieName, clickId), cookie);
-      const sessionCookie = sessionCookieName(config);
-      if (sessionCookie && visitor.cookie(sessionCookie) !== sessionId) {
-        res.cookie(sessionCookie, signedId(sessionCookie, sessionId), { ...cookie, httpOnly: true });
+      // New for each click, so that both cookies end together, and nobody can have planted it.
+      const sessionId = sessionCookie === undefined ? visitor.sessionId : randomUUID();
+      function setCookie(name: string, id: string, httpOnly: boolean): void {
+        const value = signed?.sign(name, id, settings.maxAgeMs) ?? id;
+        res.cookie(name, value, { ...firstPartyCookie(req, name, settings, journal), httpOnly });
       }
-      visitor.setIds({ clickId, sessionId });
+      // Scripts, such as the snippet, cannot read a signed id.
+      setCookie(cookieName, clickId, signed !== undefined);
+      if (sessionCookie !== undefined && sessionId !== undefined) setCookie(sessionCookie, sessionId, true);
+      visitor.setIds({ clickId, ...(sessionId !== undefined && { sessionId }) });
       void visitor.trackClick(click);
     }
 
@@ -102,6 +108,15 @@ export function createOnClick(context: RequestContext) {
       if (!isAnswered) next();
     };
   };
+}
+
+function hintAtNoReference(param: string, values: readonly string[], journal: Journal): void {
+  const what = values.length > 1 ? "must have one value" : `must be ${A_REFERENCE}`;
+  const got = values.slice(0, 2).map((value) => shown(value));
+  journal.hint(
+    `no reference ${param}`,
+    `a page was opened with \`?${param}=\`, and it is no click: the reference ${what}, got ${got.join(" and ")}`,
+  );
 }
 
 function reasonToSkip(req: Request, visitor: Visitor, context: RequestContext): SkipReason | undefined {

@@ -1,15 +1,27 @@
-// Control, format (invisible, or changing the text's direction), line separators, half characters.
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu;
+const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
+// What cannot be seen, looks like a space, or turns the text around it.
+const UNSEEN = /[\p{C}\p{DI}\u2800]|(?! )\p{Z}/gu;
+const UNSEEN_OR_ESCAPE = /[\p{C}\p{DI}\u2800]|(?! )\p{Z}|\\(?=u)/gu;
+const UNSEEN_OR_NOT_ASCII = /[^\x20-\x7e]|\\(?=u)/gu;
 const NOT_ASCII = /[^\x20-\x7e]/g;
 
-/** A text from outside as one line that is safe to show: invisible characters become a space. */
+/** A text from outside as one line that is safe to show, with what cannot be seen escaped. */
 export function printable(text: string): string {
-  return text.replace(UNPRINTABLE, " ");
+  return text.replace(BREAKS, " ").replace(UNSEEN, escaped);
 }
 
-/** JSON with invisible characters escaped, which parsers read back. */
+/**
+ * A name from outside, such as a reference, for people: what cannot be seen is escaped, so that two
+ * names that differ do not look alike. `browser/pieces.js` writes them as this does.
+ */
+export function visible(name: string): string {
+  const isComposed = name === name.normalize("NFC");
+  return name.replace(isComposed ? UNSEEN_OR_ESCAPE : UNSEEN_OR_NOT_ASCII, escaped);
+}
+
+/** JSON with what cannot be seen escaped, which parsers read back. */
 export function printableJson(value: unknown): string {
-  return JSON.stringify(value).replace(UNPRINTABLE, escaped);
+  return JSON.stringify(value).replace(UNSEEN, escaped);
 }
 
 /** A wrong value, for an error's message, in ASCII: `"42" (string)`, `-1 (number)`, `an array`. */

@@ -84,6 +84,19 @@ describe("a click id of onClick", () => {
     );
   });
 
+  it("names references that only its visitor's salt tells apart, so that no affiliate can choose another's name", () => {
+    const references = Array.from({ length: 9_000 }, (_, nth) => `R${nth}`);
+    const taken = (clickId: string) => references.filter((each) => wasReported(clickId, each, NOW));
+    const tagOf = (clickId: string) => clickId.slice(26, 30);
+    const [one, other] = [createClickId("R1", NOW), createClickId("R1", NOW)];
+    expect(tagOf(one)).not.toBe(tagOf(other));
+    expect([taken(one), taken(other)]).toEqual([["R1"], ["R1"]]);
+    // A visitor's ids share it while one names earlier references.
+    const next = createClickId("R2", NOW, one);
+    expect(next.slice(9, 17)).toBe(one.slice(9, 17));
+    expect(createClickId("R2", NOW + 2 * HOUR_MS, one).slice(9, 17)).not.toBe(one.slice(9, 17));
+  });
+
   it("from the future says nothing: the clock was wrong then", () => {
     const id = createClickId("ALICE", NOW + 1);
     expect(wasReported(id, "ALICE", NOW)).toBe(false);

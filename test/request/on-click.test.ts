@@ -4,6 +4,8 @@ import type { Request, RequestHandler } from "express";
 import fc from "fast-check";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
+import { isReference } from "../../src/conversion/reference.js";
+import { anyCharacter } from "../helpers/any-character.js";
 import { eachExpress } from "../helpers/express.js";
 import { cookieNamesOf, cookiesOf, FIREFOX, hello, sentBack, startLanding } from "../helpers/landing.js";
 import { throwing } from "../helpers/throwing.js";
@@ -161,19 +163,78 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect((await visit("/cdn")).headers).toMatchObject({ "surrogate-control": "max-age=600" });
   });
 
-  it("keeps the session that the visitor has", async () => {
+  it("sets both ids anew with each click, so that they end together and none was planted", async () => {
     const { visit, clicks } = await landing();
-    const response = await visit("/?ref=ALICE", { Cookie: "svc_session_id=s1; svc_click_id=of-the-snippet" });
-    expect(cookieNamesOf(response)).toEqual(["svc_click_id"]);
-    expect(await clicks()).toMatchObject([{ sessionId: "s1", clickId: response.body.clickId }]);
+    const Cookie = "svc_session_id=planted; svc_click_id=planted-too";
+    const response = await visit("/?ref=ALICE", { Cookie });
+    expect(cookieNamesOf(response)).toEqual(["svc_click_id", "svc_session_id"]);
+    const later = await visit("/?ref=BOB", { Cookie: sentBack(response) });
+    expect(cookieNamesOf(later)).toEqual(["svc_click_id", "svc_session_id"]);
+    const ids = [response.body, later.body].flatMap(({ clickId, sessionId }) => [clickId, sessionId]);
+    expect(new Set([...ids, "planted", "planted-too"]).size).toBe(6);
+    expect(await clicks()).toMatchObject([response.body, later.body]);
   });
 
-  it("keeps the session id if `session` says that it is, or not at all", async () => {
+  it("sets the session's cookie that `session` names, and none if `session` is a function", async () => {
     const named = await landing({}, { session: "sid" });
     expect(cookieNamesOf(await named.visit("/?ref=ALICE"))).toEqual(["svc_click_id", "sid"]);
-    const own = await landing({}, { session: () => "own" });
+    let id: string | undefined = "own";
+    const own = await landing({}, { session: () => id });
     expect(cookieNamesOf(await own.visit("/?ref=ALICE"))).toEqual(["svc_click_id"]);
-    expect(await own.clicks()).toMatchObject([{ sessionId: "own" }]);
+    id = undefined;
+    await own.visit("/?ref=BOB");
+    const [first, second] = await own.clicks();
+    expect(first).toMatchObject({ sessionId: "own" });
+    expect(second).not.toHaveProperty("sessionId");
+  });
+
+  it("sets cookies that no script reads with `signed`, and that no subdomain can set with `cookiePrefix`", async () => {
+    const options = { signed: "a secret of 32 random characters", cookiePrefix: "__Host-" } as const;
+    const { app, tracker, visit, lines } = await landing({}, options);
+    app.set("trust proxy", true);
+    const response = await visit("/?ref=ALICE", { "X-Forwarded-Proto": "https" });
+    expect(cookieNamesOf(response)).toEqual(["__Host-svc_click_id", "__Host-svc_session_id"]);
+    for (const cookie of cookiesOf(response)) {
+      expect(cookie).toMatch(/; Path=\/; .*HttpOnly; Secure; SameSite=Lax$/);
+      expect(cookie).not.toMatch(/Domain/);
+    }
+    const again = await visit("/?ref=ALICE", { Cookie: sentBack(response) });
+    expect([again.body, cookiesOf(again)]).toEqual([response.body, []]);
+    const tossed = sentBack(response).replaceAll("__Host-", "");
+    expect((await visit("/", { Cookie: tossed })).body).toEqual({});
+
+    for (const domain of ["shop.example", ".shop.example"]) {
+      expect(() => tracker.onClick({ domain })).toThrow(
+        "onClick: `domain` must be left out: browsers refuse a cookie `__Host-svc_click_id` with a domain",
+      );
+    }
+    expect(() => tracker.keepClickId()).toThrow("Leave out either `keepClickId` or the option `signed`");
+    expect(lines).toEqual([]);
+  });
+
+  it.each(["cookieName", "session"])(
+    "refuses a domain with a `__Host-` name of the option `%s`",
+    async (option) => {
+      const { tracker } = await landing({}, { [option]: "__Host-own" });
+      expect(() => tracker.onClick({ domain: "shop.example" })).toThrow(
+        "browsers refuse a cookie `__Host-own`",
+      );
+    },
+  );
+
+  it("says once that browsers refuse a prefixed cookie over plain http, but not on this machine", async () => {
+    const { visit, lines } = await landing({}, { cookieName: "__Secure-click" });
+    for (const Host of ["localhost:3000", "shop.localhost", "127.0.0.1", "[::1]:3000"]) {
+      await visit("/?ref=ALICE", { Host });
+    }
+    expect(lines).toEqual([]);
+    for (const ref of ["ALICE", "BOB"]) {
+      expect(cookiesOf(await visit(`/?ref=${ref}`))[0]).toMatch(/^__Secure-click=.*; Secure/);
+    }
+    expect(lines).toEqual([
+      "express-affiliate: the cookie `__Secure-click` was set over plain http: browsers refuse it there, because its name begins " +
+        "with a prefix that needs https. Behind a proxy, set Express' `trust proxy`",
+    ]);
   });
 
   it("reports the same visitor and reference once an hour, and another reference at once", async () => {
@@ -194,7 +255,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     const anHourAgo = (Date.now() - 60 * 60 * 1_000).toString(36);
     const old = cookie.replace(/svc_click_id=[0-9a-z]+/, `svc_click_id=${anHourAgo}`);
     const { body } = await visit("/?ref=ALICE", { Cookie: old });
-    expect(body.sessionId).toBe(first.body.sessionId);
+    expect(body.sessionId).not.toBe(first.body.sessionId);
     expect(body.clickId).not.toBe(first.body.clickId);
     expect(await clicks()).toHaveLength(3);
   });
@@ -208,10 +269,73 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
       expect([status, headers["set-cookie"], headers["cache-control"]]).toEqual([200, undefined, "private"]);
       expect(cookie).toContain(body.clickId);
     }
-    await visit("/?ref=BOB", { Cookie: "svc_click_id=of-the-snippet" });
     await visit("/?ref=BOB", { Cookie: "svc_session_id=s1" });
     expect((await clicks()).map(({ affiliateReference }) => affiliateReference)).toEqual(["ALICE", "BOB"]);
     expect(tracker.stats().skipped.prefetch).toBe(0);
+  });
+
+  it("keeps the first click whatever else is in its cookie, and lets no rubbish there take its place", async () => {
+    const { visit, clicks } = await landing({ attribution: "first" });
+    const first = await visit("/?ref=ALICE");
+    const rubbish = fc.oneof(
+      fc.stringMatching(/^[\x20-\x3a\x3c-\x7e]{0,40}$/),
+      fc.constantFrom("x", "..", "undefined", "%E0%A4%A", 'j:{"a":1}'),
+    );
+    await fc.assert(
+      fc.asyncProperty(rubbish, fc.boolean(), async (text, isBefore) => {
+        const both = [`svc_click_id=${text}`, sentBack(first)];
+        const Cookie = (isBefore ? both : both.reverse()).join("; ");
+        const kept = await visit("/?ref=BOB", { Cookie });
+        expect([kept.body, cookiesOf(kept)]).toEqual([first.body, []]);
+        const alone = await visit("/?ref=BOB", { Cookie: `svc_click_id=${text}` });
+        expect(cookiesOf(alone)).toHaveLength(2);
+      }),
+      { numRuns: 50 },
+    );
+    expect((await clicks()).filter(({ affiliateReference }) => affiliateReference === "ALICE")).toHaveLength(
+      1,
+    );
+  });
+
+  it.each([
+    ["MÜLLER", "M%C3%9CLLER"],
+    ["BLACK FRIDAY", "BLACK+FRIDAY"],
+    ["BLACK FRIDAY", "BLACK%20FRIDAY"],
+    ["می\u200cخواهم", encodeURIComponent("می\u200cخواهم")],
+    ["👩\u200d🚀", encodeURIComponent("👩\u200d🚀")],
+    ["ALICE", "ALICE&ref=ALICE"],
+    ["ア".repeat(256), encodeURIComponent("ア".repeat(256))],
+  ])("sends the reference %s as it came, of ?ref=%s", async (affiliateReference, written) => {
+    const { port, clicks } = await landing();
+    // Written by hand: supertest would encode it anew.
+    const socket = connect(port, "127.0.0.1");
+    const head = `HTTP/1.0\r\nHost: shop.example\r\nAccept: text/html\r\nUser-Agent: ${FIREFOX}\r\n\r\n`;
+    socket.end(`GET /?ref=${written}&utm_id=7&utm_term=shoes ${head}`);
+    expect(await text(socket)).toMatch(/set-cookie: svc_click_id=/i);
+    const [click] = await clicks();
+    expect(click).toMatchObject({ affiliateReference });
+    const { searchParams } = new URL(click?.clickedUrl ?? "");
+    if (affiliateReference.length < 256) {
+      expect([...searchParams]).toEqual([
+        ["ref", affiliateReference],
+        ["utm_term", "shoes"],
+      ]);
+    }
+  });
+
+  it("says once, outside production, that a reference is none", async () => {
+    const { visit, lines } = await landing();
+    for (const query of ["ref=M%FCLLER", "ref=A%00B", "via=A%20"]) await visit(`/?${query}`);
+    expect(lines).toEqual([
+      "express-affiliate: a page was opened with `?ref=`, and it is no click: the reference must be a text of 1 to 256 characters, " +
+        'without invisible ones, and without white space at its ends or doubled, got "M\\ufffdLLER" (string) ' +
+        "(said once, and not in production)",
+    ]);
+    const two = await landing();
+    await two.visit("/?ref=ALICE&ref=BOB");
+    expect(two.lines).toEqual([
+      expect.stringContaining('must have one value, got "ALICE" (string) and "BOB" (string)'),
+    ]);
   });
 
   it.each<[string, string, Record<string, string>, number?]>([
@@ -219,7 +343,8 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     ["two references", "/?ref=ALICE&ref=BOB", {}],
     ["an object for a reference", "/?ref[a]=ALICE", {}],
     ["an empty reference", "/?ref=", {}],
-    ["a reference with a space", "/?ref=A%20B", {}],
+    ["a reference with a space at its end", "/?ref=A%20", {}],
+    ["a reference in no encoding of Unicode", "/?ref=M%FCLLER", {}],
     ["a long reference", `/?ref=${"A".repeat(257)}`, {}],
     ["a request for JSON", "/?ref=ALICE", { Accept: "application/json" }],
     ["a request for anything", "/?ref=ALICE", { Accept: "*/*" }],
@@ -326,7 +451,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     const { visit, clicks } = await landing({ param: "r" });
     const names = ["r", "r[]", "r[a]", "__proto__", "r[__proto__]", "utm_source", "utm_source[x]"];
     const name = fc.constantFrom(...names);
-    const value = fc.oneof(fc.string({ unit: "grapheme" }), fc.stringMatching(/^[\x21-\x7e]{1,9}$/));
+    const value = fc.oneof(fc.string({ unit: anyCharacter }), fc.stringMatching(/^[\x21-\x7e]{1,9}$/));
     const query = fc.array(fc.tuple(name, value.map(encodeURIComponent)), { maxLength: 4 });
     // Of printable ASCII.
     const header = fc.string();
@@ -339,7 +464,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     );
     const reported = await clicks();
     expect(reported).not.toEqual([]);
-    for (const click of reported) expect(click.affiliateReference).toMatch(/^[\x21-\x7e]{1,256}$/);
+    for (const { affiliateReference } of reported) expect(isReference(affiliateReference)).toBe(true);
   });
 
   it("sets cookies if and only if it reports a click, and lets no shared cache keep the answer, whatever the headers say", async () => {

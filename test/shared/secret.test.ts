@@ -72,7 +72,7 @@ describe("what is shown of others' words", () => {
         expect(shown(text)).toMatch(/^[\x20-\x7e]+$/);
       }),
     );
-    expect(printable("no\u001b[2J\u202e such\r\nprogramme")).toBe("no [2J  such programme");
+    expect(printable("no\u001b[2J\u202e such\r\nprogramme")).toBe("no [2J\\u202e such programme");
   });
 
   it("is that in log lines, notices, errors and dead letters", async () => {

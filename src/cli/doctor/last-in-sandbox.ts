@@ -1,4 +1,5 @@
 import { harmless } from "../../shared/harmless.js";
+import { visible } from "../../shared/printable.js";
 import { withoutTrailingSlashes } from "../../shared/text.js";
 import { type CheckResult, notDone, note, well } from "../finding.js";
 import { LAST } from "./outbox.js";
@@ -29,7 +30,7 @@ export async function* lastInSandbox(baseUrl: URL): AsyncGenerator<CheckResult> 
     const says = `recorded ${at}: a ${kind}, `;
     yield affiliateReference === null
       ? note(`${says}credited to no affiliate: ${notLinked}`)
-      : well(`${says}credited to ${affiliateReference}`);
+      : well(`${says}credited to ${visible(affiliateReference)}`);
   }
 }
 

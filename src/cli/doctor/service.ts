@@ -5,6 +5,7 @@ import { isYes, refusalOf } from "../../service/refusal.js";
 import { createTransport } from "../../service/transport.js";
 import { systemClock } from "../../shared/clock.js";
 import { errorCodeOf } from "../../shared/errors.js";
+import { visible } from "../../shared/printable.js";
 import { presentable, type Secret } from "../../shared/secret.js";
 import { withoutTrailingSlashes } from "../../shared/text.js";
 import { type CheckResult, notDone, note, well, wrong } from "../finding.js";
@@ -113,7 +114,7 @@ export async function checkSession(target: Target, sessionId: string): Promise<C
   const { hasAffiliate, affiliateReference, clickId, clickedAt } = attempt.body as Record<string, unknown>;
   return hasAffiliate
     ? well(
-        `session ${sessionId} is attributed to ${affiliateReference}, through click ${clickId} at ${clickedAt}`,
+        `session ${sessionId} is attributed to ${visible(String(affiliateReference))}, through click ${clickId} at ${clickedAt}`,
       )
     : wrong(`session ${sessionId} is attributed to no affiliate`);
 }

@@ -2,7 +2,7 @@ import type { OutboxEvent } from "../../conversion/events.js";
 import { type DeadLetter, type DeadLetterFilter, shownLetter } from "../../outbox/dead-letters.js";
 import type { Outbox, OutboxCounts } from "../../outbox/outbox.js";
 import { maskEmail, maskEmails } from "../../shared/emails.js";
-import { printable } from "../../shared/printable.js";
+import { printable, visible } from "../../shared/printable.js";
 import { type CheckResult, note, painted, well, wrong } from "../finding.js";
 import type { Terminal } from "../terminal.js";
 import {
@@ -118,7 +118,7 @@ export function eventAsText(data: OutboxEvent["data"]): string {
     paymentId !== undefined && `payment ${paymentId}`,
     leadValue,
     address !== undefined && maskEmail(String(address)),
-    affiliateReference !== undefined && `affiliate ${affiliateReference}`,
+    affiliateReference !== undefined && `affiliate ${visible(String(affiliateReference))}`,
   ];
   return printable(parts.filter((part) => part !== false && part !== undefined).join(", "));
 }

@@ -1,6 +1,6 @@
 // The list of requests, and one of them in full.
 import { $, change, html } from "../../../browser/page.js";
-import { Choice, foreign, mark, time } from "../../../browser/pieces.js";
+import { Choice, foreign, mark, time, written } from "../../../browser/pieces.js";
 import { filterBy, more, post, Search } from "./feed.js";
 
 const ANSWERS = Object.entries({ 2: "success", 4: "4xx", 5: "5xx", none: "no answer" });
@@ -95,7 +95,7 @@ function WholeRequest({ at, method, path, headers, body, status, response, ms, f
       ${fault !== "ok" && `, fault: ${fault}`}
       ${replayed && ", an earlier answer to its Idempotency-Key"}
     </p>
-    ${Object.entries(texts).map(([title, text]) => text && html`<h3>${title}</h3><pre tabindex="0">${text}</pre>`)}
+    ${Object.entries(texts).map(([title, text]) => text && html`<h3>${title}</h3><pre tabindex="0">${written(text)}</pre>`)}
   `;
 }
 
