@@ -2,7 +2,7 @@ import type { EventKind, OutboxEvent } from "../conversion/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { Claim, Verdict } from "../outbox/claim.js";
 import type { AmbiguousPolicy, ConfirmReferral, JournalCall } from "../outbox/remote.js";
-import { type Attempt, unsendable } from "../service/attempt.js";
+import { type Answer, type Attempt, unsendable } from "../service/attempt.js";
 import { type Call, type Calls, callFor } from "../service/calls.js";
 import { byEndpoint, kindOf } from "../service/endpoints.js";
 import type { Transport } from "../service/transport.js";
@@ -20,6 +20,12 @@ import type { SharedCircuits } from "./shared-circuits.js";
 
 /** An answer counts once its head is there: no slot waits longer for a message or a lead id. */
 export const BODY_MS = 1_000;
+
+const NO_JSON =
+  "the service takes events, and answers with something that is no JSON: whether it says no there cannot be read";
+const NO_STATUS =
+  "the status endpoint answers with something that is no status: customers who are known by a login session alone " +
+  'are not reported until it does; check `baseUrl`, or set `confirmReferral: "never"`';
 
 /** The part of the journal that delivery calls. */
 export type DeliveryJournal = Pick<Journal, JournalCall[0]>;
@@ -55,6 +61,12 @@ export function createAttempts(parts: Parts) {
   const referral = new ReferralCheck({ transport, calls, mode, bodyMs: BODY_MS });
   /** When each endpoint last took an event, in milliseconds since the epoch. */
   const passedAt = byEndpoint(() => 0);
+  const told = new Set<string>();
+
+  function tellOnce(line: string): void {
+    if (!told.has(line)) harmless(() => journal.log("warn", line));
+    told.add(line);
+  }
 
   /** Whatever throws, the ticket is released, and what is known of the attempt decides. */
   async function attempt(claim: Claim): Promise<Verdict> {
@@ -97,6 +109,7 @@ export function createAttempts(parts: Parts) {
       if (answer.type === "not-referred") return { type: "skipped", reason: answer.type };
       return { type: "retry", inMs: answer.forMs, history: { ...claim.history, triedAt: clock.now() } };
     }
+    if (isTwoHundred(answer.attempt)) tellOnce(NO_STATUS);
     const ended = endedWith(claim, answer.attempt, false);
     const type = ended.outcome.type === "unreachable" ? "unreachable" : "nothing";
     progress.end({ type }, clock.monotonic());
@@ -132,6 +145,7 @@ export function createAttempts(parts: Parts) {
     const finding = findingOf(ended);
     progress.end(finding, clock.monotonic());
     if (finding.type === "pass") passedAt[lane.endpoint] = clock.now();
+    if (isTwoHundred(answer) && answer.isUnreadable) tellOnce(NO_JSON);
     announce(() => details(answer, event));
     if (outcome.type === "refused" && !othersPassed && !health.pauseOf(lane.endpoint)) {
       harmless(() => journal.refused(lane.endpoint, pauseReasonOf(answer), details(answer, event).message));
@@ -184,4 +198,8 @@ export function createAttempts(parts: Parts) {
   }
 
   return attempt;
+}
+
+function isTwoHundred(attempt: Attempt): attempt is Answer {
+  return attempt.type === "answer" && attempt.status < 300;
 }

@@ -1,8 +1,8 @@
 import type { OutboxEvent } from "../conversion/events.js";
 import { emailOf } from "../conversion/kinds.js";
+import { refusalOf } from "../service/answer.js";
 import type { Attempt } from "../service/attempt.js";
 import { ProxyError } from "../service/proxy-tunnels.js";
-import { refusalOf } from "../service/refusal.js";
 import { errorCodeOf } from "../shared/errors.js";
 import { HIDDEN, spellingsOf } from "../shared/secret.js";
 import { tlsAdvice } from "./tls-advice.js";

@@ -1,7 +1,5 @@
-import { type Attempt, HeldBack, Unsendable } from "../service/attempt.js";
-import { leadIdOf } from "../service/lead-id.js";
-import { isYes } from "../service/refusal.js";
-import { retryAfterMs } from "../service/retry-after.js";
+import { isYes, leadIdOf, retryAfterMs } from "../service/answer.js";
+import { type Attempt, HeldBack, PageInstead, Unsendable } from "../service/attempt.js";
 import { errorCodeOf } from "../shared/errors.js";
 import { askedPauseMs } from "./when-again.js";
 
@@ -79,14 +77,15 @@ function deliveredWith(body: unknown): Outcome {
   return { type: "delivered", ...(leadId !== undefined && { leadId }) };
 }
 
-/** Whether a gateway says that the service behind it gave no answer. */
+/** Whether something in between answered, and not the service behind it. */
 export function isOfGateway(attempt: Attempt): boolean {
-  return attempt.type === "answer" && NO_ANSWER_BEHIND.has(attempt.status);
+  if (attempt.type === "no-answer") return attempt.error instanceof PageInstead;
+  return NO_ANSWER_BEHIND.has(attempt.status);
 }
 
 /** The reason for a pause of an endpoint whose attempts end like this one. */
 export function pauseReasonOf(attempt: Attempt): "failing" | "silent" | "unauthorized" | "misconfigured" {
-  if (attempt.type === "no-answer") return "silent";
+  if (attempt.type === "no-answer") return isOfGateway(attempt) ? "misconfigured" : "silent";
   const { status } = attempt;
   if (UNAUTHORIZED.has(status)) return "unauthorized";
   return status < 400 || REFUSED.has(status) ? "misconfigured" : "failing";

@@ -82,14 +82,17 @@ export class ReferralCheck {
     const { status, body } = attempt;
     if (status === 404) return { type: "not-referred" };
     if (status >= 300) return { type: "unanswered", attempt };
-    const { hasAffiliate } = Object(body) as { hasAffiliate?: unknown };
-    if (typeof hasAffiliate !== "boolean") return { type: "unanswered", attempt };
-    return { type: hasAffiliate ? "referred" : "not-referred" };
+    return { type: hasAffiliate(body) ? "referred" : "not-referred" };
   }
 }
 
-/** Whether the service has decided on the question. A body that breaks off decides nothing. */
+/** Whether the service has decided on the question. A 2xx without a readable status decides nothing. */
 function isAnswered(attempt: Attempt): attempt is Answer {
   if (attempt.type !== "answer" || attempt.status >= 500 || LATER.has(attempt.status)) return false;
-  return !(attempt.isCut && attempt.status < 300 && attempt.body === undefined);
+  return attempt.status >= 300 || hasAffiliate(attempt.body) !== undefined;
+}
+
+function hasAffiliate(body: unknown): boolean | undefined {
+  const { hasAffiliate: said } = Object(body) as { hasAffiliate?: unknown };
+  return typeof said === "boolean" ? said : undefined;
 }

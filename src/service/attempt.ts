@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import type { ListLinks } from "../shared/linked-list.js";
+import { type BodyHeaders, errorStatusOf, LONGEST_BODY, readBody } from "./body.js";
 
-const LONGEST_BODY = 64 * 1024;
 // Undici ends such a connection with this code, and calls it a bad response.
 const UNASKED_CONTINUE =
   "the service, or a proxy in front of it, sent `100 Continue` unasked: the answer behind it cannot be read";
@@ -11,12 +11,15 @@ export type Attempt = Answer | NoAnswer;
 
 export interface Answer {
   readonly type: "answer";
+  /** If a 2xx has an error body (§7), the status that this names. */
   readonly status: number;
   readonly retryAfter?: string | undefined;
   /** The service's own time: its Date header. */
   readonly date?: string | undefined;
-  /** `undefined` if what arrived is no JSON, or is longer than 64 KiB. */
+  /** `undefined` if there is none, or what arrived is no JSON, or is longer than 64 KiB. */
   readonly body: unknown;
+  /** The whole body arrived, and is no JSON. */
+  readonly isUnreadable?: true;
   /** The time was up, or the connection ended, before the body did. */
   readonly isCut?: true;
 }
@@ -35,6 +38,15 @@ export class HeldBack extends Error {
   constructor(code: string, message: string) {
     super(message);
     this.code = code;
+  }
+}
+
+/** A page of HTML with a 2xx: a login page, a firewall's, or that of another site. */
+export class PageInstead extends Error {
+  readonly code = "ERR_PAGE";
+
+  constructor(status: number) {
+    super(`a page of HTML came with status ${status}: it is not the tracking service's`);
   }
 }
 
@@ -64,6 +76,7 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, ListLinks<Att
   #controller: Dispatcher.DispatchController | undefined;
   #stopped: Error | undefined;
   #head: Pick<Answer, "status" | "retryAfter" | "date"> | undefined;
+  #bodyHeaders: BodyHeaders = {};
   #chunks: Buffer[] = [];
   #length = 0;
 
@@ -97,18 +110,19 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, ListLinks<Att
   ): void {
     if (status < 200) return;
     this.#head = { status, retryAfter: firstOf(headers["retry-after"]), date: firstOf(headers.date) };
+    this.#bodyHeaders = {
+      "content-type": firstOf(headers["content-type"]),
+      "content-encoding": [headers["content-encoding"]].flat().join(),
+    };
     this.#options.onHead();
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#length += chunk.length;
-    if (this.#length > LONGEST_BODY) {
-      this.#chunks = [];
-      this.#finish(undefined);
-      controller.abort(new Error(`the answer's body is longer than ${LONGEST_BODY} bytes`));
-    } else {
-      this.#chunks.push(chunk);
-    }
+    this.#chunks.push(chunk);
+    if (this.#length <= LONGEST_BODY) return;
+    this.#finish(undefined);
+    controller.abort(new Error(`the answer's body is longer than ${LONGEST_BODY} bytes`));
   }
 
   onResponseEnd(): void {
@@ -126,24 +140,41 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, ListLinks<Att
     if (this.#ended) return;
     this.#ended = true;
     const { onEnd } = this.#options;
-    if (this.#head) {
-      const cut = error && { isCut: true as const };
-      onEnd({ type: "answer", body: jsonOf(this.#chunks), ...cut, ...this.#head });
-    } else {
+    const requestSent = this.#requestSent && !isOfConnecting(error);
+    if (!this.#head) {
       const noAnswer = error ?? new Error("the connection ended before an answer");
-      onEnd({ type: "no-answer", requestSent: this.#requestSent, error: noAnswer });
+      onEnd({ type: "no-answer", requestSent, error: noAnswer });
+      return;
+    }
+    const { status } = this.#head;
+    const { json: body, isPage } = readBody(this.#bytes(), this.#bodyHeaders);
+    if (status >= 300) {
+      onEnd({ type: "answer", body, ...(error && { isCut: true }), ...this.#head });
+    } else if (isPage) {
+      onEnd({ type: "no-answer", requestSent, error: new PageInstead(status) });
+    } else {
+      const isUnreadable = body === undefined && this.#length > 0;
+      const incomplete = error ? { isCut: true as const } : isUnreadable && { isUnreadable: true as const };
+      onEnd({ type: "answer", body, ...incomplete, ...this.#head, status: errorStatusOf(body) ?? status });
     }
   }
+
+  #bytes(): Buffer {
+    const [first] = this.#chunks;
+    const bytes = first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
+    return bytes.subarray(0, LONGEST_BODY);
+  }
+}
+
+/**
+ * Whether the error is of the connection itself. A library that replaces Node's sockets may have
+ * shown undici a connection before there was one.
+ */
+function isOfConnecting(error: (Error & { syscall?: unknown }) | undefined): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isOfConnecting);
+  return error?.syscall === "connect" || error?.syscall === "getaddrinfo";
 }
 
 function firstOf(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
-}
-
-function jsonOf(chunks: readonly Buffer[]): unknown {
-  try {
-    return JSON.parse(chunks.length === 1 ? String(chunks[0]) : Buffer.concat(chunks).toString());
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import type * as z from "zod/mini";
 import type { Clock } from "../shared/clock.js";
 import { errorCodeOf, NoAnswerError, TrackingApiError } from "../shared/errors.js";
+import { isYes, refusalOf } from "./answer.js";
 import {
   type ClickAnswer,
   clickAnswer,
@@ -21,7 +22,6 @@ import {
   type RegistrationLeadRequest,
   type RegistrationRequest,
 } from "./calls.js";
-import { isYes, refusalOf } from "./refusal.js";
 import type { Transport } from "./transport.js";
 
 /** Options of a single call. @inline */

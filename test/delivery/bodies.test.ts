@@ -3,6 +3,7 @@ import type { Notices } from "express-affiliate";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Behaviour, closedPort, faultyService } from "../helpers/faulty-service.js";
 import { pay } from "../helpers/pay.js";
+import { startService } from "../helpers/service.js";
 import { startTracker } from "../helpers/tracker.js";
 
 /** Longer than a test lasts: whoever waits so long for a body fails. */
@@ -85,5 +86,47 @@ describe("the status endpoint's answer", () => {
     });
     const tracker = startTracker({ baseUrl: service.url, delivery });
     expect(await tracker.client.status("s1")).toEqual({ hasAffiliate: true });
+  });
+});
+
+describe("an answer that is no JSON", () => {
+  it("is delivered, and told once", async () => {
+    const { url, posted } = await startService((_request, res) => void res.end("OK"));
+    const lines: string[] = [];
+    const keep = (line: string) => void lines.push(line);
+    const tracker = startTracker({ baseUrl: url, logger: { info() {}, warn: keep, error: keep } });
+    for (let nth = 0; nth < 5; nth++) await pay(tracker, nth);
+    await tracker.flush();
+    expect([posted.length, tracker.stats().delivered]).toEqual([5, 5]);
+    expect(lines).toEqual([expect.stringContaining("answers with something that is no JSON")]);
+  });
+
+  const page = "<!doctype html><title>We are back soon</title>";
+
+  it("risks no payment after the first if it is a page of HTML that comes in place of the status, too", async () => {
+    let isThere = false;
+    const { url, posted } = await startService((_request, res) => (isThere ? {} : void res.end(page)));
+    const tracker = startTracker({ baseUrl: url, delivery });
+    const paused = new Promise<Notices["paused"]>((resolve) =>
+      tracker.on("paused", (notice) => notice.scope === "origin" && resolve(notice)),
+    );
+    const died = new Promise((resolve) => tracker.on("dead", resolve));
+    await pay(tracker, 1);
+    expect(await died).toMatchObject({ reason: "unconfirmed", code: "ERR_PAGE" });
+    expect((await paused).because).toBe(
+      "a page of HTML came with status 200: it is not the tracking service's",
+    );
+    for (let nth = 2; nth < 20; nth++) await pay(tracker, nth);
+    expect(posted).toHaveLength(1);
+    isThere = true;
+    await expect.poll(() => tracker.stats().delivered, { timeout: 15_000 }).toBe(18);
+    expect(tracker.stats().dead.unconfirmed).toBe(1);
+  });
+
+  it("is no answer to a call of `tracker.client` if it is a page of HTML", async () => {
+    const { url } = await startService((_request, res) => void res.end(page));
+    const { client } = startTracker({ baseUrl: url });
+    const called = client.paymentLead({ customerEmail: "a@b.example", leadValue: 1 });
+    await expect(called).rejects.toMatchObject({ code: "ERR_AFFILIATE_NO_ANSWER", requestSent: true });
   });
 });

@@ -95,7 +95,6 @@ describe("an answer", () => {
   it.each([
     ["an object", { success: true }],
     ["an object without `success`", { message: "taken" }],
-    ["`success` that is no boolean", { success: "false" }],
     ["null", null],
     ["text", "ok"],
     ["an array", [{ success: false }]],
@@ -105,9 +104,16 @@ describe("an answer", () => {
     expect(judge(answer(201, { body }))).toEqual({ type: "delivered" });
   });
 
-  it("of a 2xx is a no if it says `success: false`", () => {
-    expect(judge(answer(200, { body: { success: false } }))).toEqual({ type: "rejected" });
-    expect(judge(answer(201, { body: { success: false } }), true)).toEqual({ type: "rejected" });
+  it("of a 2xx is a no if it says `success: false` in any spelling, or has an error", () => {
+    for (const body of [
+      { success: false },
+      { success: "False" },
+      { success: 0 },
+      { error: "Unauthorized" },
+    ]) {
+      expect(judge(answer(200, { body }))).toEqual({ type: "rejected" });
+      expect(judge(answer(201, { body }), true)).toEqual({ type: "rejected" });
+    }
   });
 
   it("of a 2xx, or of 409 as a proof, has the lead id of its body", () => {

@@ -95,6 +95,21 @@ describe("an event whose only id is a login session's", () => {
     },
   );
 
+  it.each([
+    ["no JSON", undefined],
+    ["an empty object", {}],
+    ["a text in place of yes", { hasAffiliate: "true" }],
+  ])("waits while the status endpoint answers 200 with %s, and one warning says so", async (_name, body) => {
+    const { clock, service, add, answers, lines } = start({ ...yes, body });
+    for (let n = 0; n < 5; n++) await add("payment", { sessionId: `login-${n}` });
+    await clock.pass(HOUR_MS);
+    expect(service.posts).toEqual([]);
+    expect(lines).toEqual([expect.stringContaining("answers with something that is no status")]);
+    answers.status = affiliated(true);
+    await clock.pass(HOUR_MS);
+    expect(service.taken).toHaveLength(5);
+  });
+
   it("rests as an event that failed does while the status endpoint fails", async () => {
     const { clock, add, noticesOf } = start(says(500));
     await add("payment", { sessionId: "login" });

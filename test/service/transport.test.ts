@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { stat } from "node:fs/promises";
 import { type AddressInfo, createServer as createNetServer, type Socket } from "node:net";
 import { inspect } from "node:util";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { outcomeOf } from "../../src/delivery/outcome.js";
 import type { Attempt } from "../../src/service/attempt.js";
@@ -20,13 +21,18 @@ import {
   silent,
 } from "../helpers/faulty-service.js";
 import { fixture } from "../helpers/fixture.js";
-import { startService } from "../helpers/service.js";
+import { type Answer, startService } from "../helpers/service.js";
 import { withResolvers } from "../helpers/with-resolvers.js";
 import { post, transportTo } from "./helpers.js";
 
 const judge = (attempt: Attempt) => outcomeOf(attempt, { maybeTaken: false, now: Date.now() }).type;
 const codeOf = (attempt: Attempt) =>
   attempt.type === "answer" ? attempt.status : errorCodeOf(attempt.error);
+
+const withBody =
+  (body: string | Buffer, headers: Record<string, string> = {}): Answer =>
+  (_request, res) =>
+    void res.writeHead(200, headers).end(body);
 
 describe("a request whose head never left", () => {
   const tlsTo = ({ port }: FaultyService) => `https://127.0.0.1:${port}`;
@@ -154,7 +160,7 @@ describe("an answer whose head arrived", () => {
       },
     });
     const attempt = await transportTo(service.url, { timeoutMs: 10_000 }).send(post);
-    expect(attempt).toEqual({ type: "answer", status: 200, body: undefined });
+    expect(attempt).toEqual({ type: "answer", status: 200, body: undefined, isUnreadable: true });
     // The rest of what was written lies in the two sockets' buffers.
     expect(written).toBeLessThan(16 * MIB);
   });
@@ -163,6 +169,40 @@ describe("an answer whose head arrived", () => {
     const body = { text: "x".repeat(65_000) };
     const service = await faultyService({ onRequest: answering(200, body) });
     expect(await transportTo(service.url).send(post)).toEqual({ type: "answer", status: 200, body });
+  });
+
+  const error = { error: "Unauthorized", message: "invalid or missing API key", status: 401 };
+
+  it.each<[string, Answer, ReturnType<typeof judge>]>([
+    ["no in gzip", withBody(gzipSync('{"success":false}'), { "content-encoding": "gzip" }), "rejected"],
+    [
+      "no in br",
+      withBody(brotliCompressSync('{"success":"False"}'), { "content-encoding": "br" }),
+      "rejected",
+    ],
+    ["no after a byte order mark", withBody('\ufeff{"Success":0}'), "rejected"],
+    ["an error body (§7)", withBody(JSON.stringify(error)), "refused"],
+    [
+      "one that asks for a pause",
+      withBody(JSON.stringify({ ...error, status: 429 }), { "retry-after": "7" }),
+      "throttled",
+    ],
+    [
+      "a page of HTML",
+      withBody("<!doctype html><title>Sign in</title>", { "content-type": "text/html" }),
+      "ambiguous",
+    ],
+    ["a page of 100 KiB", withBody(`<html>${"x".repeat(100_000)}`), "ambiguous"],
+    ["text", withBody("OK", { "content-type": "text/html" }), "delivered"],
+    ["nothing", withBody(""), "delivered"],
+  ])("says %s by its body, whatever its 200 says", async (_name, answer, outcome) => {
+    const { url } = await startService(answer);
+    expect(judge(await transportTo(url).send(post))).toBe(outcome);
+  });
+
+  it("keeps its own status if it is no 2xx", async () => {
+    const { url } = await startService((_request, res) => void res.writeHead(500).end(JSON.stringify(error)));
+    expect(await transportTo(url).send(post)).toMatchObject({ status: 500, body: error });
   });
 
   it("is a redirect like any other answer: it is not followed, and the key goes nowhere else", async () => {

@@ -141,12 +141,23 @@ describe("doctor", () => {
     [404, "/api/v1/tracking/status/…: --base-url is what comes before /api/v1/"],
     [502, "the service, or a proxy in front of it, has a fault"],
   ])("finds something else at the address: %i, in plain words", async (status, plain) => {
-    const nginx: Answer = (_request, res) => void res.writeHead(status).end("<html>Welcome to nginx</html>");
+    const body = status === 200 ? "It works!" : "<html>Welcome to nginx</html>";
+    const nginx: Answer = (_request, res) => void res.writeHead(status).end(body);
     const { code, out } = await doctor(await startHttp(nginx));
     expect(code).toBe(1);
     expect(out.join("\n")).toContain(`WRONG   the status endpoint does not answer as one should: ${status} `);
     expect(out.join("\n")).toContain(plain);
     expect(out.at(-1)).toBe("not healthy: 1 finding is WRONG");
+  });
+
+  it("finds a page of HTML in the service's place", async () => {
+    const { code, out } = await doctor(
+      await startHttp((_request, res) => void res.end("<html>Sign in</html>")),
+    );
+    expect(code).toBe(1);
+    expect(out.join("\n")).toContain(
+      "WRONG   the service does not answer: a page of HTML came with status 200",
+    );
   });
 
   it.for(["/api/v1", "/api/v1/", "/base/api/v1/tracking"])(
@@ -231,7 +242,7 @@ describe("doctor", () => {
     const hostile = `\u001b]0;owned\u0007\u009b2J\u202e\r\nok      all is well ${btoa(`x:${KEY}`)}`;
     const address = await startHttp(() => ({
       ...{ hasAffiliate: true, affiliateReference: hostile, clickId: hostile, clickedAt: hostile },
-      ...{ error: hostile, message: hostile },
+      ...{ success: true, error: hostile, message: hostile },
     }));
     const args = [...address, "--api-key-env", "TRACKING_KEY", "--session", "s1", "--send-test-click"];
     const { out } = await doctor(args);
