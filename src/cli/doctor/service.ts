@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { isYes, refusalOf } from "../../service/answer.js";
 import type { Answer, Attempt } from "../../service/attempt.js";
 import type { Call, Calls } from "../../service/calls.js";
-import { isYes, refusalOf } from "../../service/answer.js";
 import { createTransport } from "../../service/transport.js";
 import { systemClock } from "../../shared/clock.js";
 import { errorCodeOf } from "../../shared/errors.js";
