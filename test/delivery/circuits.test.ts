@@ -142,7 +142,7 @@ test("on the disk outbox, 3 processes that start again every ten minutes hold at
 
   expect(queued).toBeGreaterThan(700);
   expect(visitors - queued).toBeLessThanOrEqual(9);
-});
+}, 60_000);
 
 test("one process finds that the endpoint has recovered, and the others go on", async () => {
   const { clock, service, stored, startProcesses, payFor } = startFleet(swallowing);
