@@ -27,6 +27,7 @@ const library = {
   mysql: "src/outbox/mysql/index.ts",
   sandbox: "src/sandbox/index.ts",
   dashboard: "src/dashboard/index.ts",
+  gateways: "src/gateways/index.ts",
   testing: "src/testing/index.ts",
 };
 /** What both formats share: a file each. */

@@ -88,6 +88,19 @@ describe("the sandbox", () => {
   });
 });
 
+describe("a gateway's reader", () => {
+  const ofGateways = (file: string) => file.startsWith("gateways/");
+
+  it.each(files.filter(ofGateways))("knows nothing of the rest but the class of errors: %s", (file) => {
+    for (const imported of importsOf(file)) expect(imported).toMatch(/^(gateways\/|shared\/errors\.ts$)/);
+    expect(importsOf("shared/errors.ts")).toEqual([]);
+  });
+
+  it("is known to no other file", () => {
+    expect(files.filter((file) => !ofGateways(file) && importsOf(file).some(ofGateways))).toEqual([]);
+  });
+});
+
 describe("an outbox", () => {
   const outboxes = files.filter((file) => file.startsWith("outbox/"));
   it.each(outboxes)("knows no client, and runs without the contract's tests: %s", (file) => {

@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { linksOf, pages, root } from "./helpers/docs/pages.js";
+import { scratchDirectory } from "./helpers/scratch.js";
 
 /** What `npm pack` would pack, were the package built. */
 function packed(): string[] {
@@ -42,6 +43,27 @@ describe("the package", () => {
     const dist = join(inject("builtPackage"), "dist");
     const files = readdirSync(dist).filter((file) => readFileSync(join(dist, file), "utf8").includes(marker));
     expect(files).toEqual([]);
+  });
+
+  it.each(["js", "cjs"])("has the gateways in files that run without any package: gateways.%s", (ending) => {
+    const dist = join(inject("builtPackage"), "dist");
+    const folder = scratchDirectory();
+    const copied = new Set<string>();
+    function copy(file: string): void {
+      if (copied.has(file)) return;
+      copied.add(file);
+      const text = readFileSync(join(dist, file), "utf8");
+      writeFileSync(join(folder, file), text);
+      for (const [, name = ""] of text.matchAll(/(?:from|require\(|import)\s*['"]\.\/([\w.-]+)['"]/g))
+        copy(name);
+    }
+    copy(`gateways.${ending}`);
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+    const script = `import * as gateways from "./gateways.${ending}";
+      console.log(gateways.majorUnits(1990n, "eur"), gateways.metadata({ sessionId: "s1" }).affiliate);`;
+    const said = execFileSync("node", ["--input-type=module", "-e", script], { cwd: folder });
+    expect(String(said)).toBe('19.9 {"sessionId":"s1"}\n');
+    expect(copied.size).toBeLessThan(5);
   });
 
   it("brings along whatever its pages lead to", () => {

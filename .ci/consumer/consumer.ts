@@ -8,6 +8,7 @@ import {
 } from "express-affiliate";
 import { dashboard } from "express-affiliate/dashboard";
 import { diskOutbox } from "express-affiliate/disk";
+import { metadata, type Sale, stripe } from "express-affiliate/gateways";
 import { mysqlOutbox } from "express-affiliate/mysql";
 import { postgresOutbox } from "express-affiliate/postgres";
 import { createSandbox } from "express-affiliate/sandbox";
@@ -23,6 +24,11 @@ export const outboxes = (
 ];
 
 export const recorded = () => recordingOutbox().events.map(({ kind, data }) => ({ kind, ...data }));
+
+export function saleIn(event: unknown): Sale | undefined {
+  const told = stripe(event);
+  return told?.type === "refund" ? told.sale : told;
+}
 
 export async function shop(options: AffiliateOptions): Promise<Receipt> {
   // What may be undefined is an error at start-up.
@@ -65,6 +71,10 @@ export async function shop(options: AffiliateOptions): Promise<Receipt> {
   tracker.onPayment(() => ({ paymentId: 1, customerEmail: "ada@shop.example" }));
   const sandbox = await createSandbox();
   await sandbox.ledger.waitFor({ kind: "payment", customerEmail: "ada@shop.example" });
-  tracker.on("dead", ({ id, reason }) => console.log(id, reason));
+  const sale = saleIn({ type: "customer.created" });
+  if (sale)
+    await tracker.trackPayment({ ...sale.payment, customerEmail: "ada@shop.example" }, sale.attribution);
+  const stripeMetadata: Record<string, string | number | null> = metadata({ clickId: null, sessionId: "s1" });
+  tracker.on("dead", ({ id, reason }) => console.log(id, reason, stripeMetadata));
   return tracker.trackPayment({ paymentId: 1n, customerEmail: "ada@shop.example", leadValue: 1 }, null);
 }

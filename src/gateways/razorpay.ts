@@ -1,0 +1,59 @@
+import { Fields } from "./fields.js";
+import { attributionIn } from "./metadata.js";
+import { refundOf, saleOf, type Told } from "./told.js";
+
+/**
+ * Reads a webhook of Razorpay (API version 1): its parsed body, once
+ * `Razorpay.validateWebhookSignature` has said that Razorpay signed it.
+ *
+ * | event | gives |
+ * | --- | --- |
+ * | `payment.captured` | a sale, of one-off payments and subscriptions |
+ * | `refund.processed` | a refund, with the sum so far |
+ * | `payment.dispute.created` | a refund with `isDispute` |
+ *
+ * The id is the payment's, `pay_…`. The metadata is `notes`.
+ */
+export function razorpay(given: unknown): Told {
+  const { type, event } = Fields.of("razorpay", given, "event");
+  if (type === "payment.captured") return sale(event.at("payload.payment.entity"));
+  if (type === "refund.processed") return refund(event.at("payload"));
+  return type === "payment.dispute.created" ? dispute(event.at("payload.dispute.entity")) : undefined;
+}
+
+function sale(payment: Fields): Told {
+  const currency = payment.currency("currency");
+  return saleOf({
+    paymentId: payment.text("id"),
+    leadValue: payment.minor("amount", currency),
+    currency,
+    customerEmail: payment.maybe("email"),
+    customerId: payment.maybe("customer_id"),
+    attribution: attributionIn(payment.get("notes.affiliate")),
+  });
+}
+
+function refund(payload: Fields): Told {
+  const currency = payload.currency("refund.entity.currency");
+  const payment = payload.at("payment.entity");
+  const hasSum = payment.has("amount_refunded");
+  return refundOf({
+    paymentId: payload.text("refund.entity.payment_id"),
+    refundId: payload.text("refund.entity.id"),
+    amount: payload.minor("refund.entity.amount", currency),
+    refundedSoFar: hasSum ? payment.minor("amount_refunded", currency) : undefined,
+    isFull: hasSum ? payment.get("refund_status") === "full" : undefined,
+    currency,
+  });
+}
+
+function dispute(opened: Fields): Told {
+  const currency = opened.currency("currency");
+  return refundOf({
+    paymentId: opened.text("payment_id"),
+    refundId: opened.text("id"),
+    amount: opened.minor("amount", currency),
+    currency,
+    isDispute: true,
+  });
+}

@@ -1,0 +1,55 @@
+import { Fields } from "./fields.js";
+import { refundOf, saleOf, type Told } from "./told.js";
+
+/**
+ * Reads a webhook of Square: its parsed body, once `WebhooksHelper.verifySignature` has said that
+ * Square signed it.
+ *
+ * | event | gives |
+ * | --- | --- |
+ * | `payment.created`, `payment.updated`, once `COMPLETED` | a sale, without its tip |
+ * | `refund.created`, `refund.updated`, once `COMPLETED` | a refund |
+ * | `dispute.created` | a refund with `isDispute` |
+ *
+ * The id is the payment's. Square says the amount of each refund, not their sum. A payment has no
+ * metadata.
+ */
+export function square(given: unknown): Told {
+  const { type, event } = Fields.of("square", given, "type");
+  const object = event.at("data.object");
+  if (type === "payment.created" || type === "payment.updated") return sale(object.at("payment"));
+  if (type === "refund.created" || type === "refund.updated") return refund(object.at("refund"));
+  return type === "dispute.created" ? dispute(object.at("dispute")) : undefined;
+}
+
+function sale(payment: Fields): Told {
+  if (payment.text("status") !== "COMPLETED") return undefined;
+  return saleOf({
+    paymentId: payment.text("id"),
+    ...moneyIn(payment, "leadValue"),
+    customerEmail: payment.maybe("buyer_email_address"),
+    customerId: payment.maybe("customer_id"),
+  });
+}
+
+function refund(made: Fields): Told {
+  // A refund to a customer without a payment is `unlinked`.
+  if (made.get("status") !== "COMPLETED" || !made.has("payment_id")) return undefined;
+  return refundOf({
+    paymentId: made.text("payment_id"),
+    refundId: made.text("id"),
+    ...moneyIn(made, "amount"),
+  });
+}
+
+function dispute(opened: Fields): Told {
+  const paymentId = opened.text("disputed_payment.payment_id");
+  const refundId = opened.maybe("dispute_id") ?? opened.text("id");
+  return refundOf({ paymentId, refundId, ...moneyIn(opened, "amount"), isDispute: true });
+}
+
+function moneyIn<Name extends string>(object: Fields, name: Name) {
+  const currency = object.currency("amount_money.currency");
+  const amount = object.minor("amount_money.amount", currency);
+  return { [name]: amount, currency } as Record<Name, number> & { currency: string };
+}

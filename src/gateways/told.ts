@@ -1,0 +1,72 @@
+import type { Snapshot } from "./metadata.js";
+
+/** A payment that the gateway has taken. */
+export interface Sale {
+  readonly type: "payment";
+  /** For `tracker.trackPayment`. Its id is the one that each refund of it has. */
+  readonly payment: {
+    readonly paymentId: string;
+    /** In major units of `currency`. Never zero. */
+    readonly leadValue: number;
+    /** As the gateway has it. Many events have none: your own user's comes first. */
+    readonly customerEmail?: string;
+  };
+  /** ISO 4217, in capitals. */
+  readonly currency: string;
+  /** The gateway's id of the customer. */
+  readonly customerId?: string;
+  /** What `metadata` wrote. Your own user's comes first. */
+  readonly attribution?: Snapshot;
+}
+
+/** Money that went back to the customer. What the gateway does not say is absent. */
+export interface Refund {
+  readonly type: "refund";
+  /** That of the sale. */
+  readonly paymentId: string;
+  /** Of this one refund or dispute, if the gateway says it. */
+  readonly refundId?: string;
+  /** Of this one refund, in major units. */
+  readonly amount?: number;
+  /** Of all refunds of the payment up to this one, in major units. */
+  readonly refundedSoFar?: number;
+  /** Whether nothing of the payment is left. */
+  readonly isFull?: boolean;
+  /** A chargeback, which may be won back. */
+  readonly isDispute: boolean;
+  /** ISO 4217, in capitals. */
+  readonly currency: string;
+  /** The sale, if the gateway tells of both at once: report it first. */
+  readonly sale?: Sale;
+}
+
+/** What a gateway tells: `undefined` is nothing of ours. */
+export type Told = Sale | Refund | undefined;
+
+type Partly<Shape> = { readonly [Name in keyof Shape]?: Shape[Name] | undefined };
+
+/** A sale, or nothing if it is of nothing: a trial, or a coupon of 100 %. */
+export function saleOf(paid: {
+  paymentId: string;
+  leadValue: number;
+  currency: string;
+  customerEmail: string | undefined;
+  customerId?: string | undefined;
+  attribution?: Snapshot | undefined;
+}): Sale | undefined {
+  const { paymentId, leadValue, customerEmail, ...rest } = paid;
+  if (leadValue === 0) return undefined;
+  return { type: "payment", payment: known({ paymentId, leadValue, customerEmail }), ...known(rest) };
+}
+
+export function refundOf(
+  refund: Partly<Omit<Refund, "type">> & { paymentId: string; currency: string },
+): Refund {
+  return { type: "refund", ...known({ isDispute: false, ...refund }) };
+}
+
+/** Without what is undefined: it is absent, also from the object's keys. */
+function known<Shape extends object>(fields: Shape) {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Required<{ [Name in keyof Shape]: Exclude<Shape[Name], undefined> }>;
+}
