@@ -2,10 +2,14 @@ import { type OutboxEvent, shownData } from "../conversion/events.js";
 import { emailOf } from "../conversion/kinds.js";
 import { isVisitorId } from "../conversion/visitor-ids.js";
 import { ArgumentError } from "../shared/errors.js";
+import { spellingsOf } from "../shared/secret.js";
 
-/** A person is known by an address, a click id, a session id, or several of these. */
+/**
+ * A person is known by an address, a click id, a session id, or several of these. With an address,
+ * ids find clicks alone: two people may share a browser, and a browser can send any id.
+ */
 export interface Person {
-  /** The customer's e-mail address, whatever its case. */
+  /** The customer's e-mail address, whatever its case: one that your app has confirmed. */
   readonly email?: string | null | undefined;
   /** A click id of this person's, as on the user's row. */
   readonly clickId?: string | null | undefined;
@@ -51,9 +55,9 @@ export interface PersonalStorage {
 const REMOVED_AT_ONCE = 200;
 
 /**
- * A person's events: conversions with the address, conversions and clicks with one of the ids, and
- * clicks that share an id with one of these conversions. A conversion of another address that
- * shares an id is left out: it may be another person's.
+ * A person's events: conversions with the address; clicks with one of the ids, with an id of these
+ * conversions, or with the address in one of their texts. A conversion of another address is left
+ * out, whatever ids it shares. Without an address, ids find conversions, too.
  */
 export async function personalDataIn(
   { pages }: Pick<PersonalStorage, "pages">,
@@ -79,9 +83,13 @@ async function search(
     }
   }
 
-  await collect(
-    (each) => sharesOneOf(ids, each) || isSameAddress(email, emailOf({ kind: each.kind, data: each.event })),
-  );
+  const holds = email == null ? () => false : holderOf(email);
+  await collect((each) => {
+    if (each.kind === "click") return sharesOneOf(ids, each) || holds(each.event);
+    return email == null
+      ? sharesOneOf(ids, each)
+      : isSameAddress(email, emailOf({ ...each, data: each.event }));
+  });
   const more = new Set(
     [...found.values()].filter(({ kind }) => kind !== "click").flatMap(({ event }) => idsOf(event)),
   );
@@ -131,8 +139,14 @@ function sharesOneOf(ids: ReadonlySet<string>, { event }: PersonalEvent): boolea
   return idsOf(event).some((id) => ids.has(id));
 }
 
+/** Whether a click holds the address: in an address of a page, say, or in its source. */
+function holderOf(email: string): (data: OutboxEvent["data"]) => boolean {
+  const spelt = new RegExp(`(?<![\\w.+-])(?:${spellingsOf(email)})(?![\\w.-])`, "i");
+  return (data) => Object.values(data).some((text) => typeof text === "string" && spelt.test(text));
+}
+
 // Both: in lower case alone the Kelvin sign is a k, and one person would get another's data.
-function isSameAddress(one: string | null | undefined, other: string | undefined): boolean {
-  if (one == null || other === undefined) return false;
+function isSameAddress(one: string, other: string | undefined): boolean {
+  if (other === undefined) return false;
   return one.toLowerCase() === other.toLowerCase() && one.toUpperCase() === other.toUpperCase();
 }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { emailOf } from "../../src/conversion/kinds.js";
 import {
   type FoundEvent,
   type Person,
@@ -40,38 +41,50 @@ describe("a person's address", () => {
     expect(await idsOf({ email: one }, waiting(sampleOf(other, "registration")))).toEqual([]);
   });
 
-  it("leads to the conversions with it, and to clicks with their ids, and never to another's conversion", async () => {
+  it("alone leads to conversions; ids, whosever they are, lead to clicks", async () => {
     const visitors = Array.from({ length: 3 }, stranger);
+    const id = (name: "clickId" | "sessionId") =>
+      fc.option(fc.constantFrom(...visitors.map((visitor) => visitor[name])), { nil: undefined });
+    const ids = fc.record({ clickId: id("clickId"), sessionId: id("sessionId") });
     const anEvent = fc
       .record({
         kind: fc.constantFrom("click", "registration", "payment"),
         email: fc.constantFrom("ada@shop.example", "bo@shop.example"),
-        clickId: fc.option(fc.constantFrom(...visitors.map(({ clickId }) => clickId)), { nil: undefined }),
-        sessionId: fc.option(fc.constantFrom(...visitors.map(({ sessionId }) => sessionId)), {
-          nil: undefined,
-        }),
+        ids,
       })
-      .map(({ kind, email, clickId, sessionId }) =>
+      .map(({ kind, email, ids: { clickId, sessionId } }) =>
         sampleOf(email, kind, { ...(clickId && { clickId }), ...(sessionId && { sessionId }) }),
       );
     await fc.assert(
-      fc.asyncProperty(fc.array(anEvent, { maxLength: 12 }), async (events) => {
-        const emailOf = ({ data }: (typeof events)[number]) =>
-          "email" in data ? data.email : "customerEmail" in data ? data.customerEmail : undefined;
+      fc.asyncProperty(fc.array(anEvent, { maxLength: 12 }), ids, async (events, asked) => {
         const own = events.filter((event) => emailOf(event) === "ada@shop.example");
-        const sharesWithOwn = ({ data }: (typeof events)[number]) =>
-          own.some(
-            (each) =>
-              (data.clickId !== undefined && each.data.clickId === data.clickId) ||
-              (data.sessionId !== undefined && each.data.sessionId === data.sessionId),
+        const known = [asked, ...own.map(({ data }) => data)];
+        const isKnown = ({ data }: (typeof events)[number]) =>
+          known.some(
+            ({ clickId, sessionId }) =>
+              (clickId !== undefined && clickId === data.clickId) ||
+              (sessionId !== undefined && sessionId === data.sessionId),
           );
-        const meant = events.filter(
-          (event) => own.includes(event) || (event.kind === "click" && sharesWithOwn(event)),
+        const meant = events.filter((event) =>
+          event.kind === "click" ? isKnown(event) : own.includes(event),
         );
-        const found = await idsOf({ email: "Ada@shop.example" }, ...events.map(waiting));
+        const found = await idsOf({ email: "Ada@shop.example", ...asked }, ...events.map(waiting));
         expect(found.sort()).toEqual(meant.map(({ id }) => id).sort());
       }),
     );
+  });
+
+  it.each([
+    [{ clickedUrl: "https://shop.example/hello/ada%40shop.example" }, true],
+    [{ clickedUrl: "https://shop.example/?ref=A&utm_content=ADA%2540shop.example" }, false],
+    [{ referrerUrl: "https://mail.example/u/ada@shop.example/inbox" }, true],
+    [{ source: "mail to Ada@Shop.example" }, true],
+    [{ source: "mail to bada@shop.example" }, false],
+    [{ source: "mail to ada@shop.example.org" }, false],
+  ])("leads to a click with %j: %s", async (fields, isFound) => {
+    const click = sample("click");
+    const event = { ...click, data: { ...click.data, ...fields } } as typeof click;
+    expect(await idsOf({ email: "ada@shop.example" }, waiting(event))).toEqual(isFound ? [click.id] : []);
   });
 
   it("is refused if it is none, whatever a stranger sends", async () => {
