@@ -68,7 +68,7 @@ export class EventRecord {
       ...(clickId === undefined ? [] : [`${program} click ${clickId}`]),
       ...(sessionId === undefined ? [] : [`${program} session ${sessionId}`]),
     ];
-    this.isAsked = "byLoginSession" in data;
+    this.isAsked = clickId === undefined && sessionId?.startsWith("login-") === true;
     this.isPoison = visitorNumber(sessionId ?? clickId ?? "") % 4 === 1;
   }
 }

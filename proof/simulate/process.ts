@@ -113,15 +113,12 @@ export function startProcess(world: World, owner: Owner, slot: Slot): TrackerPro
   }
 
   function eventOf(what: Happening): OutboxEvent {
-    const { byLoginSession } = what;
-    const context = { clientId, now: clock.now(), byLoginSession };
+    const context = { clientId, now: clock.now() };
     return eventFrom(what.kind, inputOf(what, program, today()), attributionOf(what), context) as OutboxEvent;
   }
 
   function report(what: Happening, transaction?: unknown): Promise<Receipt> {
-    const { byLoginSession } = what;
-    const more = { byLoginSession, ...(transaction !== undefined && { transaction }) };
-    return track(what.kind, inputOf(what, program, today()), attributionOf(what), more);
+    return track(what.kind, inputOf(what, program, today()), attributionOf(what), { transaction });
   }
 
   return process;

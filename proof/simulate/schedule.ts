@@ -9,7 +9,6 @@ export interface Happening {
   readonly visitor: number;
   readonly clickId?: string | undefined;
   readonly sessionId?: string | undefined;
-  readonly byLoginSession?: true | undefined;
   /** Of a payment: how long it waits for its `notBefore`. */
   readonly waitsMs?: number | undefined;
 }

@@ -48,8 +48,7 @@ export class Writer {
       kind,
       visitor,
       ...(hasClick && { clickId: own }),
-      ...((known !== "click" || !hasClick) && { sessionId: `${isLogin ? "login" : "session"}-${visitor}` }),
-      ...(isLogin && { byLoginSession: true as const }),
+      ...((known !== "click" || !hasClick) && { sessionId: isLogin ? loginOf(visitor) : `session-${visitor}` }),
     };
     this.happened.push(what);
     return what;
@@ -73,4 +72,9 @@ export class Writer {
     const from = this.at();
     return [from, from + this.dice.span(shortestMs, longestMs)];
   }
+}
+
+/** As long as the digest of a login session. */
+function loginOf(visitor: number): string {
+  return `login-${String(visitor).padStart(64, "0")}`;
 }

@@ -13,7 +13,6 @@ import type { Attribution } from "./visitor-ids.js";
 export interface EventContext {
   readonly clientId: number;
   readonly now: number;
-  readonly byLoginSession?: true | undefined;
   /** See `Provenance`. */
   readonly idempotencyKey?: string | undefined;
 }
@@ -23,7 +22,7 @@ export function eventFrom<Kind extends EventKind>(
   kind: Kind,
   input: unknown,
   attribution: Attribution,
-  { clientId, now, byLoginSession, idempotencyKey }: EventContext,
+  { clientId, now, idempotencyKey }: EventContext,
 ): OutboxEvent | InvalidInput {
   const data = dataFrom(kind, input, attribution);
   if ("invalid" in data) return data;
@@ -34,7 +33,7 @@ export function eventFrom<Kind extends EventKind>(
     id: idOf(clientId, key),
     destination: clientId,
     kind,
-    data: storedData(data, { byLoginSession, idempotencyKey }),
+    data: storedData(data, { idempotencyKey }),
     createdAt: now,
   };
   // TypeScript does not see that `EventOf<Kind>` is one member of the union `OutboxEvent`.

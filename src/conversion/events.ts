@@ -16,8 +16,6 @@ export type { ConversionKind, EventData, EventKind } from "./kinds.js";
 
 /** Data of an event that delivery needs and does not send. */
 export interface Provenance {
-  /** A login session's digest is its only id: delivery asks first if its visitor was referred. */
-  readonly byLoginSession?: true | undefined;
   /** If reported without an API key: its `Idempotency-Key`, 32 random hex digits. Never shown. */
   readonly idempotencyKey?: string | undefined;
 }

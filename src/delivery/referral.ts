@@ -1,5 +1,6 @@
 import type { OutboxEvent } from "../conversion/events.js";
 import { rowOf } from "../conversion/kinds.js";
+import { isByLoginSession } from "../conversion/visitor-ids.js";
 import type { ConfirmReferral } from "../outbox/remote.js";
 import { type Answer, type Attempt, unsendable } from "../service/attempt.js";
 import type { Call, Calls } from "../service/calls.js";
@@ -46,7 +47,7 @@ export class ReferralCheck {
     if (rowOf(kind).needsVisitorId === "never" || data.sessionId === undefined || mode === "never")
       return false;
     // Every customer has a login session. A click id comes with an affiliate's link.
-    return mode === "always" || (data.byLoginSession === true && data.clickId === undefined);
+    return mode === "always" || isByLoginSession(data);
   }
 
   /** @param now returns the time, in milliseconds since any moment. */

@@ -1,7 +1,6 @@
-import { hash } from "node:crypto";
 import type { Request } from "express";
 import type { Config } from "../config.js";
-import { type Attribution, isTextOfNothing, isVisitorId } from "../conversion/visitor-ids.js";
+import { type Attribution, isTextOfNothing, isVisitorId, loginSessionId } from "../conversion/visitor-ids.js";
 import type { Journal } from "../journal/journal.js";
 import { harmless, isThenable } from "../shared/harmless.js";
 import { broughtSession, signedCookie, visitorCookie } from "./cookies.js";
@@ -39,7 +38,6 @@ export class RequestAttribution {
   #signedCookies: Map<string, string | undefined> | undefined;
   #clickId: string | undefined;
   #sessionId: string | undefined;
-  #loginSession: string | undefined;
 
   constructor(req: Request, context: AttributionContext) {
     this.#req = req;
@@ -91,11 +89,6 @@ export class RequestAttribution {
     this.#sessionId = sessionId;
   }
 
-  /** Whether the visitor is known by the digest of a login session alone. */
-  isLoginSession({ clickId, sessionId }: Attribution): boolean {
-    return clickId === undefined && sessionId !== undefined && sessionId === this.#loginSession;
-  }
-
   #readClickId(): string | undefined {
     const { cookieName, signed } = this.#context.config;
     return (signed ? undefined : ownOfSeveral(this.#req, cookieName)) ?? this.cookie(cookieName);
@@ -135,10 +128,8 @@ export class RequestAttribution {
 
   #expressSession(): string | undefined {
     const id = this.#sessionAtEntry ?? expressSessionIdOf(this.#req);
-    if (typeof id !== "string" || id === "" || !broughtSession(this.#req, id)) return undefined;
-    // The id itself would let anyone use the visitor's login; a digest is as unique.
-    this.#loginSession = hash("sha256", id);
-    return this.#loginSession;
+    const isTheirs = typeof id === "string" && id !== "" && broughtSession(this.#req, id);
+    return isTheirs ? loginSessionId(id) : undefined;
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { OutboxEvent } from "../../src/conversion/events.js";
+import { loginSessionId } from "../../src/conversion/visitor-ids.js";
 import type { Circuit, Circuits } from "../../src/outbox/circuits.js";
 import { textOf } from "../../src/outbox/circuits.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
@@ -82,8 +82,7 @@ test("a payment that is skipped, as the service knows of no affiliate, delays no
   await one.pay();
   await clock.pass(15 * SECOND_MS);
   expect(stored.size).toBe(1);
-  const skipped = makeEvent("payment", { sessionId: "login" }, 1_000, clock.now());
-  await other.outbox.add({ ...skipped, data: { ...skipped.data, byLoginSession: true } } as OutboxEvent);
+  await other.outbox.add(makeEvent("payment", { sessionId: loginSessionId("1") }, 1_000, clock.now()));
   await clock.pass(SECOND_MS);
   expect(other.outbox.counts().queued).toBe(0);
 

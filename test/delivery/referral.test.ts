@@ -1,5 +1,6 @@
-import type { EventKind, OutboxEvent } from "express-affiliate";
+import type { Attribution, EventKind, OutboxEvent } from "express-affiliate";
 import { describe, expect, it } from "vitest";
+import { loginSessionId } from "../../src/conversion/visitor-ids.js";
 import type { Call } from "../../src/service/calls.js";
 import {
   hanging,
@@ -23,10 +24,9 @@ function start(status: Reply, options: VirtualOptions = {}) {
     ...options,
   });
   let number = 0;
-  async function add(kind: EventKind, ids: { clickId?: string; sessionId?: string }, byLoginSession = true) {
+  async function add(kind: EventKind, ids: Attribution = { sessionId: loginSessionId(`${number}`) }) {
     const event = makeEvent(kind, ids, number++, rig.clock.now());
-    const data = { ...event.data, ...(byLoginSession && { byLoginSession }) };
-    await rig.outbox.add({ ...event, data } as OutboxEvent);
+    await rig.outbox.add(event);
     return event;
   }
   const bodies = () => rig.service.posts.map(({ call }) => JSON.stringify(call.body));
@@ -41,9 +41,9 @@ const pathsOf = (calls: readonly { call: Call }[]) => calls.map(({ call }) => ca
 describe("an event whose only id is a login session's", () => {
   it("is sent if the status endpoint knows an affiliate", async () => {
     const { clock, service, add } = start(affiliated(true));
-    const event = await add("payment", { sessionId: "login" });
+    const event = await add("payment");
     await clock.pass(1_000);
-    expect(pathsOf(service.probes)).toEqual(["/api/v1/tracking/status/login"]);
+    expect(pathsOf(service.probes)).toEqual([`/api/v1/tracking/status/${loginSessionId("0")}`]);
     expect(service.taken).toEqual([event.id]);
   });
 
@@ -56,7 +56,7 @@ describe("an event whose only id is a login session's", () => {
       const { clock, service, add, outbox, journal } = start(status);
       const skipped: unknown[] = [];
       journal.emitter.on("skipped", (notice) => skipped.push(notice));
-      const event = await add("registration", { sessionId: "login" });
+      const event = await add("registration");
       await clock.pass(1_000);
       expect(service.posts).toEqual([]);
       expect(outbox.counts().queued).toBe(0);
@@ -69,7 +69,7 @@ describe("an event whose only id is a login session's", () => {
 
   it("is sent if the status endpoint refuses the key, with one warning", async () => {
     const { clock, service, add, lines } = start(says(401));
-    for (let n = 0; n < 5; n++) await add("payment", { sessionId: `login-${n}` });
+    for (let n = 0; n < 5; n++) await add("payment");
     await clock.pass(1_000);
     expect(service.taken).toHaveLength(5);
     expect(lines.filter((line) => line.includes("confirmReferral"))).toHaveLength(1);
@@ -85,7 +85,7 @@ describe("an event whose only id is a login session's", () => {
     "waits while the status endpoint %s, however long, and is sent when it answers",
     async (_name, status) => {
       const { clock, service, add, answers, outbox } = start(status, { maxAgeMs: HOUR_MS });
-      const event = await add("payment", { sessionId: "login" });
+      const event = await add("payment");
       await clock.pass(5 * HOUR_MS);
       expect(service.posts).toEqual([]);
       expect(outbox.counts()).toMatchObject({ queued: 1, dead: { expired: 0, unconfirmed: 0 } });
@@ -112,7 +112,7 @@ describe("an event whose only id is a login session's", () => {
 
   it("rests as an event that failed does while the status endpoint fails", async () => {
     const { clock, add, noticesOf } = start(says(500));
-    await add("payment", { sessionId: "login" });
+    await add("payment");
     await clock.pass(10_000);
     const rests = noticesOf("retry").map(({ inMs }) => inMs);
     expect(rests.slice(0, 3)).toEqual([187.5, 281.25, 421.875]);
@@ -121,11 +121,11 @@ describe("an event whose only id is a login session's", () => {
   it("holds up no other event while the status endpoint is down, which is asked twice a second at most", async () => {
     for (const status of [refusedByStatus, says(500), hanging]) {
       const { clock, service, add } = start(status);
-      for (let n = 0; n < 100; n++) await add("payment", { sessionId: `login-${n}` });
+      for (let n = 0; n < 100; n++) await add("payment");
       const others: OutboxEvent[] = [];
       for (let n = 0; n < 30; n++) {
         await clock.pass(1_000);
-        others.push(await add("payment", { clickId: `c${n}` }, false));
+        others.push(await add("payment", { clickId: `c${n}` }));
       }
       await clock.pass(15_000);
       expect(new Set(service.taken)).toEqual(new Set(others.map(({ id }) => id)));
@@ -134,24 +134,24 @@ describe("an event whose only id is a login session's", () => {
     }
   });
 
-  it("never has its mark sent", async () => {
-    const { clock, add, bodies } = start(affiliated(true));
-    await add("payment", { sessionId: "login" });
-    await add("registration", { sessionId: "login-2" });
+  it("is also one that an earlier version named, without the prefix", async () => {
+    const { clock, service, add } = start(affiliated(false));
+    await add("payment", { sessionId: "0123456789abcdef".repeat(4) });
     await clock.pass(1_000);
-    expect(bodies()).toHaveLength(2);
-    expect(bodies().join()).not.toContain("byLoginSession");
+    expect(service.probes).toHaveLength(1);
+    expect(service.posts).toEqual([]);
   });
 });
 
 describe("nothing is asked", () => {
-  it.each<[string, EventKind, { clickId?: string; sessionId?: string }, boolean]>([
-    ["of a visitor with a click id", "payment", { clickId: "c", sessionId: "login" }, true],
-    ["of a visitor with a session of the landing page", "payment", { sessionId: "s" }, false],
-    ["before a click", "click", { sessionId: "login" }, true],
-  ])("%s", async (_name, kind, ids, byLoginSession) => {
+  it.each<[string, EventKind, Attribution]>([
+    ["of a visitor with a click id", "payment", { clickId: "c", sessionId: loginSessionId("1") }],
+    ["of a visitor with a session of the landing page", "payment", { sessionId: "s" }],
+    ["of one whose id is upper-case hex", "payment", { sessionId: "0123456789ABCDEF".repeat(4) }],
+    ["before a click", "click", { sessionId: loginSessionId("1") }],
+  ])("%s", async (_name, kind, ids) => {
     const { clock, service, add } = start(affiliated(false));
-    await add(kind, ids, byLoginSession);
+    await add(kind, ids);
     await clock.pass(1_000);
     expect(service.probes).toEqual([]);
     expect(service.taken).toHaveLength(1);
@@ -159,7 +159,7 @@ describe("nothing is asked", () => {
 
   it("if the host wants none of it", async () => {
     const { clock, service, add } = start(affiliated(false), { confirmReferral: "never" });
-    await add("payment", { sessionId: "login" });
+    await add("payment");
     await clock.pass(1_000);
     expect(service.probes).toEqual([]);
     expect(service.taken).toHaveLength(1);
@@ -168,8 +168,8 @@ describe("nothing is asked", () => {
 
 it("is asked of every session if the host wants it always", async () => {
   const { clock, service, add } = start(affiliated(false), { confirmReferral: "always" });
-  await add("payment", { sessionId: "s" }, false);
-  await add("payment", { clickId: "c" }, false);
+  await add("payment", { sessionId: "s" });
+  await add("payment", { clickId: "c" });
   await clock.pass(1_000);
   expect(pathsOf(service.probes)).toEqual(["/api/v1/tracking/status/s"]);
   expect(service.taken).toHaveLength(1);

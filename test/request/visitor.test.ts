@@ -1,18 +1,16 @@
-import { hash } from "node:crypto";
 import cookieParser from "cookie-parser";
 import cookieSession from "cookie-session";
 import type { ErrorRequestHandler, Express, RequestHandler } from "express";
 import type { AffiliateOptions } from "express-affiliate";
-import { recordingOutbox } from "express-affiliate/testing";
 import session from "express-session";
 import fc from "fast-check";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
+import { loginSessionId } from "../../src/conversion/visitor-ids.js";
 import { eachExpress, serve } from "../helpers/express.js";
+import { order } from "../helpers/conversions.js";
 import { sentBack, visitorOf } from "../helpers/landing.js";
-import { pay } from "../helpers/pay.js";
 import { throwing } from "../helpers/throwing.js";
-import { startTracker } from "../helpers/tracker.js";
 import { trackerWithService } from "../helpers/tracker-with-service.js";
 
 const VISITOR_ID = /^(?!\.{1,2}$)[\x21-\x7e]{1,256}$/;
@@ -165,7 +163,7 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     const cookie = sentBack(login);
 
     expect(login.body.seen).toEqual({});
-    expect(await peek(cookie)).toEqual({ sessionId: hash("sha256", login.body.id) });
+    expect(await peek(cookie)).toEqual({ sessionId: loginSessionId(login.body.id) });
     expect(await peek()).toEqual({});
     expect(await peek("connect.sid=s%3Aforged.signature")).toEqual({});
     expect(await peek(`${cookie}; svc_session_id=first-party`)).toEqual({ sessionId: "first-party" });
@@ -179,29 +177,34 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
       res.json(req.sessionID);
     });
     const first = await request(server).get("/id");
-    expect(await peek(sentBack(first))).toEqual({ sessionId: hash("sha256", first.body) });
+    expect(await peek(sentBack(first))).toEqual({ sessionId: loginSessionId(first.body) });
   });
 
-  it("keeps with an event that a login session is all that its visitor is known by", async () => {
-    const outbox = recordingOutbox();
-    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
+  it("asks for the referral of a login session, also of its snapshot and of `attributionOf`", async () => {
+    const { tracker, posted, received } = await trackerWithService({}, ({ method }) =>
+      method === "GET" ? { hasAffiliate: false } : { success: true },
+    );
     const app = express().use(expressSession(true), tracker);
     app.post(
       "/",
       tracker.onPayment((req, res) => {
-        res.end();
-        return { paymentId: String(req.query.id), customerEmail: "ada@shop.example", leadValue: 1 };
+        res.json([req.affiliate.snapshot(), tracker.attributionOf(req)]);
+        return { ...order, paymentId: 1 };
       }),
     );
-    const session = sentBack(await request(app).post("/?id=0"));
-    await request(app).post("/?id=login").set("Cookie", session);
-    await request(app).post("/?id=click").set("Cookie", `${session}; svc_click_id=c1`);
-    await request(app).post("/?id=session").set("Cookie", `${session}; svc_session_id=s1`);
-    await pay(tracker);
-    expect(outbox.events.map(({ data }) => data)).toEqual([
-      expect.objectContaining({ paymentId: "login", byLoginSession: true }),
-      ...Array(3).fill(expect.not.objectContaining({ byLoginSession: expect.anything() })),
-    ]);
+    const cookie = sentBack(await request(app).post("/"));
+    const { body } = await request(app).post("/").set("Cookie", cookie);
+    const { body: referred } = await request(app).post("/").set("Cookie", `${cookie}; svc_click_id=c1`);
+    expect(body).toEqual(Array(2).fill({ sessionId: expect.stringMatching(/^login-[0-9a-f]{64}$/) }));
+    expect(referred[0]).toEqual({ ...body[0], clickId: "c1" });
+    await tracker.flush();
+    for (const [nth, snapshot] of [...body, JSON.stringify(body[0])].entries())
+      await tracker.trackPayment({ ...order, paymentId: `renewal-${nth}` }, snapshot);
+    await tracker.trackPayment({ ...order, paymentId: "referred" }, referred[0]);
+    await tracker.flush();
+    expect(received.filter(({ method }) => method === "GET")).toHaveLength(4);
+    expect(tracker.stats().skipped["not-referred"]).toBe(4);
+    expect(posted.map(({ body }) => body.sessionId)).toEqual([body[0].sessionId]);
   });
 
   it("reads a session whose middleware is mounted later", async () => {
@@ -214,7 +217,7 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     const first = await request(server).get("/id");
     const second = await request(server).get("/id").set("Cookie", sentBack(first));
     expect(first.body[1]).toBeNull();
-    expect(second.body[1]).toBe(hash("sha256", second.body[0]));
+    expect(second.body[1]).toBe(loginSessionId(second.body[0]));
   });
 
   it.each([true, false])(
@@ -252,7 +255,7 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
         const { body: after } = await agent.post(path);
         await tracker.flush();
         expect(after).not.toBe(before);
-        const expected = { customerEmail, sessionId: hash("sha256", before) };
+        const expected = { customerEmail, sessionId: loginSessionId(before) };
         expect(posted.at(-1)?.body).toMatchObject(expected);
       }
     },
