@@ -43,5 +43,5 @@ export {
   OutboxError,
   TrackingApiError,
 } from "./shared/errors.js";
-export type { Receipt } from "./track.js";
-export type { Affiliate, TrackOptions } from "./tracker.js";
+export type { Receipt, TrackOptions } from "./track.js";
+export type { Affiliate } from "./tracker.js";

@@ -8,6 +8,7 @@ import type { DropReason, Journal, SkipReason } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { randomIdempotencyKey } from "./service/idempotency.js";
 import type { Clock } from "./shared/clock.js";
+import { namedAs } from "./shared/printable.js";
 
 /**
  * What became of a report.
@@ -28,21 +29,27 @@ export type Receipt =
   | { readonly outcome: "skipped"; readonly reason: SkipReason }
   | { readonly outcome: "rejected"; readonly reason: DropReason };
 
-export interface TrackContext {
-  readonly consented?: boolean;
-  /** Sends a payment without click id and session id. */
-  readonly matchByEmail?: boolean | undefined;
-  /** A login session is all that is known of the visitor. */
-  readonly byLoginSession?: true | undefined;
-  /** The host's own. */
+/** The options of `trackClick`, `trackRegistration` and `trackPayment`. */
+export interface TrackOptions {
+  /**
+   * The host's own database transaction: the event is reported if and only if it commits. An outbox
+   * that cannot take part makes the receipt `rejected`; `postgresOutbox` and `mysqlOutbox` can.
+   */
   readonly transaction?: unknown;
+  /**
+   * Sends a payment without click id and session id: the service looks for the customer by the
+   * address. Default `false`: it is skipped as `no-attribution`, because a visitor without consent
+   * leaves no ids. A registration without ids is always skipped: no endpoint takes it.
+   */
+  readonly matchByEmail?: boolean | undefined;
 }
 
 export type Track = (
   kind: EventKind,
   input: unknown,
   attribution: Attribution | InvalidInput,
-  context?: TrackContext,
+  options?: TrackOptions,
+  consented?: boolean,
 ) => Promise<Receipt>;
 
 export interface TrackerParts {
@@ -72,10 +79,12 @@ export function createTrack(parts: TrackerParts): Track {
     return { outcome: "rejected", reason };
   }
 
-  return async function track(kind, input, attribution, context = {}) {
-    const { consented = true, matchByEmail, byLoginSession, transaction } = context;
+  return async function track(kind, input, attribution, options, consented = true) {
+    const { matchByEmail, transaction }: TrackOptions = Object(options);
     if (!enabled) return skip(kind, "disabled");
     if (!consented) return skip(kind, "consent");
+    const wrongOption = problemWith(options);
+    if (wrongOption) return drop(kind, "invalid", wrongOption);
     if ("invalid" in attribution) return drop(kind, "invalid", attribution.invalid);
     if (!hasNeededId(kind, attribution, matchByEmail)) return skip(kind, "no-attribution");
     if (isClosed()) return drop(kind, "closed", "the tracker is closed");
@@ -84,7 +93,7 @@ export function createTrack(parts: TrackerParts): Track {
     journal.notSent(kind, unknownFields(kind, input));
     for (const { name, text } of idsOfNothing(input)) journal.noId(`the \`${name}\` of a ${kind}`, text);
     const idempotencyKey = hasApiKey ? undefined : randomIdempotencyKey();
-    const about = { clientId, now, byLoginSession, idempotencyKey };
+    const about = { clientId, now, idempotencyKey };
     const event = eventFrom(kind, input, attribution, about);
     if ("skip" in event && event.skip) return skip(kind, event.skip);
     if ("invalid" in event) return drop(kind, "invalid", event.invalid);
@@ -114,6 +123,17 @@ export function createTrack(parts: TrackerParts): Track {
       return drop(kind, "outbox", `the ${outbox.name} outbox did not take the event: ${error}`, event);
     }
   };
+}
+
+const OPTIONS: readonly string[] = ["transaction", "matchByEmail"] satisfies (keyof TrackOptions)[];
+
+/** An option that is not read could lose the event with its transaction, or for want of an id. */
+function problemWith(options: unknown): string | undefined {
+  const wrong = Object.keys(Object(options)).find((name) => !OPTIONS.includes(name));
+  if (wrong === undefined) return undefined;
+  if (wrong === "clickId" || wrong === "sessionId")
+    return "`req.affiliate` reports with its visitor's ids; with others, call the function of the tracker";
+  return `${namedAs(wrong)} is no option of a report; there are ${OPTIONS.map(namedAs).join(" and ")}`;
 }
 
 function hasNeededId(kind: EventKind, { clickId, sessionId }: Attribution, matchByEmail = false): boolean {

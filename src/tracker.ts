@@ -13,22 +13,7 @@ import type { RequestSource } from "./request/request-source.js";
 import type { WrapHandler } from "./request/wrap-handler.js";
 import type { TrackingClient } from "./service/client.js";
 import type { TimeLimit } from "./shutdown.js";
-import type { Receipt } from "./track.js";
-
-/** The options of `trackClick`, `trackRegistration` and `trackPayment`. */
-export interface TrackOptions {
-  /**
-   * The host's own database transaction: the event is reported if and only if it commits. An outbox
-   * that cannot take part makes the receipt `rejected`; `postgresOutbox` and `mysqlOutbox` can.
-   */
-  readonly transaction?: unknown;
-  /**
-   * Sends a payment without click id and session id: the service looks for the customer by the
-   * address. Default `false`: it is skipped as `no-attribution`, because a visitor without consent
-   * leaves no ids. A registration without ids is always skipped: no endpoint takes it.
-   */
-  readonly matchByEmail?: boolean | undefined;
-}
+import type { Receipt, TrackOptions } from "./track.js";
 
 export type TrackFunction<Happened> = (
   happened: Happened,

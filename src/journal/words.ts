@@ -1,6 +1,6 @@
 import type { EventKind, OutboxEvent } from "../conversion/events.js";
 import { fieldNames } from "../conversion/report.js";
-import { shown } from "../shared/printable.js";
+import { namedAs } from "../shared/printable.js";
 import type { DropReason, PauseReason, PauseScope, SkipReason } from "./notices.js";
 
 /** Why nothing was reported, for the developer who waits for the first event. */
@@ -35,8 +35,8 @@ export const REMEDIES: Record<PauseReason, string> = {
 };
 
 export function notSentLine(kind: EventKind, names: readonly string[]): string {
-  const given = names.map((name) => (/^\w{1,40}$/.test(name) ? `\`${name}\`` : shown(name))).join(", ");
-  const fields = fieldNames(kind).map((name) => `\`${name}\``);
+  const given = names.map(namedAs).join(", ");
+  const fields = fieldNames(kind).map(namedAs);
   return `a ${kind} was reported with ${given}, which is not sent; its fields are ${fields.join(", ")}`;
 }
 

@@ -1,7 +1,7 @@
 import type { InvalidInput } from "../conversion/invalid-input.js";
 import { type Attribution, isNoVisitorId, isVisitorId } from "../conversion/visitor-ids.js";
-import { harmless } from "../shared/harmless.js";
-import { shown } from "../shared/printable.js";
+import { harmless, isThenable } from "../shared/harmless.js";
+import { namedAs, shown } from "../shared/printable.js";
 
 /** JSON as ORMs type it, such as Prisma's `JsonValue`. */
 export type Json =
@@ -15,7 +15,8 @@ export type Json =
 /**
  * What `req.affiliate.snapshot()` gave, as it comes back from the host's database: an object, a row
  * with nullable columns, a gateway's `metadata`, JSON text, or nothing. Other fields are ignored;
- * without ids, no affiliate referred the customer. Anything else is `rejected` as `invalid`.
+ * without ids, no affiliate referred the customer. Anything else is `rejected` as `invalid`, also
+ * an object with a snapshot under another name, or with ids under names such as `click_id`.
  */
 export type AttributionInput =
   | { readonly clickId?: string | null | undefined; readonly sessionId?: string | null | undefined }
@@ -23,6 +24,9 @@ export type AttributionInput =
   | undefined;
 
 const WHAT_IT_IS = "must be what `req.affiliate.snapshot()` gave, as an object or as JSON text, or nothing";
+
+// Without what is no letter, so of `svc_click_id`, too.
+const NEARLY = /^(?:svc|affiliate)?(click|session)ids?$/i;
 
 type OnNoId = (place: string, text: string) => void;
 
@@ -41,6 +45,8 @@ export function attributionFrom(given: unknown, onNoId: OnNoId): Attribution | I
 function read(given: unknown, onNoId: OnNoId): Attribution | InvalidInput {
   if (given === undefined || given === null) return {};
   if (typeof given !== "object" || Array.isArray(given)) return invalidAttribution(`got ${shown(given)}`);
+  const mend = hasIds(given) ? undefined : mendOf(given);
+  if (mend) return invalidAttribution(mend);
   const { clickId, sessionId } = given as Record<string, unknown>;
   const ids: Record<string, string> = {};
   for (const [name, id] of Object.entries({ clickId, sessionId })) {
@@ -50,6 +56,26 @@ function read(given: unknown, onNoId: OnNoId): Attribution | InvalidInput {
       return invalidAttribution(`its \`${name}\` must be an id, got ${shown(id)}`);
   }
   return ids;
+}
+
+function hasIds(given: unknown): given is object {
+  return typeof given === "object" && given !== null && ("clickId" in given || "sessionId" in given);
+}
+
+/** What to write if it is nearly an attribution: a silent skip would cost every commission. */
+function mendOf(given: object): string | undefined {
+  if (isThenable(given)) return "got a promise; await it";
+  // An ORM's row may have the field in its prototype.
+  for (const name of new Set([...Object.keys(given), "affiliate"])) {
+    const value: unknown = Reflect.get(given, name);
+    if (hasIds(typeof value === "string" ? parsed(value) : value)) return `hand over its ${namedAs(name)}`;
+    const field = NEARLY.exec(name.replaceAll(/[^a-z]/gi, ""))?.[1]?.toLowerCase();
+    if (field)
+      return `its ${namedAs(name)} must be called \`${field === "click" ? "clickId" : "sessionId"}\``;
+    if (name === "matchByEmail" || name === "transaction")
+      return `${namedAs(name)} is an option: hand over \`undefined\` before it, if there is no attribution`;
+  }
+  return undefined;
 }
 
 /** A text that is not JSON is returned as it is. */

@@ -116,7 +116,7 @@ export function createWrapper<Happened>(
     const route = routeOf(req, handler);
     return {
       visitor,
-      report: (happened: unknown) => visitor.report(kind, happened, attribution),
+      report: (happened: unknown) => visitor.report(kind, happened, undefined, attribution),
       reportNothing(status: number, why: Why): void {
         if (status >= 400) return;
         // The handler may call `req.affiliate.trackPayment` after it has answered.

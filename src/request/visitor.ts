@@ -9,7 +9,7 @@ import type { TrackingStatus } from "../service/answers.js";
 import type { Clock } from "../shared/clock.js";
 import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
-import type { Receipt, Track } from "../track.js";
+import type { Receipt, Track, TrackOptions } from "../track.js";
 import { type AttributionContext, RequestAttribution } from "./attribution.js";
 import { PendingWork } from "./pending-work.js";
 import type { ReferenceWatch } from "./reference-watch.js";
@@ -33,13 +33,14 @@ export interface RequestAffiliate {
    */
   snapshot(): Attribution;
   /** Reports a click of this visitor (§4.1). Never rejects: see the receipt. */
-  trackClick(click: Click): Promise<Receipt>;
+  trackClick(click: Click, options?: TrackOptions): Promise<Receipt>;
   /** Reports that this visitor has registered (§4.2, §4.3). Never rejects: see the receipt. */
-  trackRegistration(registration: Registration): Promise<Receipt>;
+  trackRegistration(registration: Registration, options?: TrackOptions): Promise<Receipt>;
   /** Reports that this visitor has paid (§4.4). Never rejects: see the receipt. */
-  trackPayment(payment: Payment): Promise<Receipt>;
+  trackPayment(payment: Payment, options?: TrackOptions): Promise<Receipt>;
   /**
-   * What the service knows of this visitor's session (§4.5); `undefined` without a session id.
+   * What the service knows of this visitor's session (§4.5); `undefined` without a session id, and
+   * if the tracker is not `enabled`.
    * Rejects as `client.status` does.
    */
   status(): Promise<TrackingStatus | undefined>;
@@ -64,7 +65,7 @@ export interface RequestContext extends AttributionContext {
   readonly visitors: WeakMap<Request, Visitor>;
   /** Resolves when a process may freeze without losing the event. */
   readonly safeToFreeze: (id: string) => Promise<void>;
-  readonly status: (sessionId: string) => Promise<TrackingStatus>;
+  readonly status: (sessionId: string) => Promise<TrackingStatus | undefined>;
   readonly references: ReferenceWatch;
 }
 
@@ -120,16 +121,16 @@ export class Visitor extends RequestAttribution implements RequestAffiliate {
     this.#context.visitors.set(this.#req, this);
   }
 
-  trackClick(click: Click): Promise<Receipt> {
-    return this.report("click", click);
+  trackClick(click: Click, options?: TrackOptions): Promise<Receipt> {
+    return this.report("click", click, options);
   }
 
-  trackRegistration(registration: Registration): Promise<Receipt> {
-    return this.report("registration", registration);
+  trackRegistration(registration: Registration, options?: TrackOptions): Promise<Receipt> {
+    return this.report("registration", registration, options);
   }
 
-  trackPayment(payment: Payment): Promise<Receipt> {
-    return this.report("payment", payment);
+  trackPayment(payment: Payment, options?: TrackOptions): Promise<Receipt> {
+    return this.report("payment", payment, options);
   }
 
   async status(): Promise<TrackingStatus | undefined> {
@@ -138,12 +139,16 @@ export class Visitor extends RequestAttribution implements RequestAffiliate {
   }
 
   /** `attribution` is what was known when the handler began. */
-  report(kind: EventKind, input: unknown, attribution = this.snapshot()): Promise<Receipt> {
+  report(
+    kind: EventKind,
+    input: unknown,
+    options?: TrackOptions,
+    attribution = this.snapshot(),
+  ): Promise<Receipt> {
     const { config, track, safeToFreeze } = this.#context;
     this.#reported ??= new Set();
     this.#reported.add(kind);
-    const byLoginSession = this.isLoginSession(attribution) || undefined;
-    const reported = track(kind, input, attribution, { consented: this.consented, byLoginSession });
+    const reported = track(kind, input, attribution, options, this.consented);
     if (config.waitUntil) {
       this.addPendingWork(async () => {
         const receipt = await reported;

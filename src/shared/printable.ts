@@ -35,6 +35,11 @@ export function shown(value: unknown, longest = 40): string {
   return `${JSON.stringify(start).replace(NOT_ASCII, escaped)} (string)`;
 }
 
+/** A name from outside, for a message in ASCII. */
+export function namedAs(name: string): string {
+  return /^\w{1,40}$/.test(name) ? `\`${name}\`` : shown(name);
+}
+
 function escaped(characters: string): string {
   let escapes = "";
   for (let at = 0; at < characters.length; at++) {

@@ -33,6 +33,8 @@ describe("an attribution that a host passes", () => {
     ["a gateway's metadata of a customer whom no affiliate referred", { order_id: "o1" }, {}],
     ["the same as JSON text", '{"order_id":"o1"}', {}],
     ["a gateway's metadata", { order_id: "o1", ...ids }, ids],
+    ["a row with a session id of the host's own, beside ours", { ...ids, session_id: "own" }, ids],
+    ["the row of a user whom no affiliate referred", { id: 7, affiliate: null, session: {} }, {}],
     ["undefined", undefined, {}],
     ["null", null, {}],
     ["a JSON column's null", "null", {}],
@@ -53,6 +55,17 @@ describe("an attribution that a host passes", () => {
     ["an id of another type", { clickId: 42 }, "its `clickId` must be an id, got 42 (number)"],
     ["an empty id", { ...ids, sessionId: "" }, 'its `sessionId` must be an id, got "" (string)'],
     ["a getter that throws", throws, "it threw when it was read"],
+    ["a promise", Promise.resolve(ids), "got a promise; await it"],
+    ["a row of a database", { click_id: "c1" }, "its `click_id` must be called `clickId`"],
+    ["a row without ids", { id: 7, affiliate_session_id: null }, "its `affiliate_session_id` must be called"],
+    ["JSON of a misspelling", '{"sessionid":"s1"}', "its `sessionid` must be called `sessionId`"],
+    ["another case", { clickID: "c1" }, "its `clickID` must be called `clickId`"],
+    ["all cookies", { theme: "dark", svc_click_id: "c1" }, "its `svc_click_id` must be called `clickId`"],
+    ["a user", { id: 7, affiliate: ids }, "hand over its `affiliate`"],
+    ["a user of an ORM", Object.create({ affiliate: ids }), "hand over its `affiliate`"],
+    ["a gateway's metadata", { metadata: JSON.stringify(ids) }, "hand over its `metadata`"],
+    ["JSON under an odd name", { "\u202e\n": ids }, 'hand over its "\\u202e\\n" (string)'],
+    ["options", { matchByEmail: true }, "`matchByEmail` is an option: hand over `undefined` before it"],
   ])("is refused as %s", (_, given, because) => {
     expect(attributionFrom(given, () => {})).toEqual({ invalid: expect.stringContaining(because) });
   });
