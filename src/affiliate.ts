@@ -18,6 +18,7 @@ import { createReferenceWatch } from "./request/reference-watch.js";
 import { passesUncalled } from "./request/uncalled.js";
 import { affiliateOf, createAttributionOf, type RequestContext } from "./request/visitor.js";
 import { createSafeToFreeze } from "./safe-to-freeze.js";
+import { unsendable } from "./service/attempt.js";
 import { createClient } from "./service/client.js";
 import { systemClock } from "./shared/clock.js";
 import { detached, inOwnContext } from "./shared/own-context.js";
@@ -43,6 +44,7 @@ import { createWithdrawal } from "./withdrawal.js";
  * app.use(tracker);
  * ```
  * @throws OptionsError that lists everything that is wrong with the options.
+ * @throws OutboxError if the outbox cannot be opened.
  */
 export function affiliate(options: AffiliateOptions): Affiliate;
 export function affiliate(...args: [AffiliateOptions]): Affiliate {
@@ -62,7 +64,24 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
     clock,
     circuits: outbox.circuits,
   });
-  const client = createClient(engine.transport, { clientId, clock, hide });
+  // First: an outbox that cannot be opened throws.
+  if (enabled) inOwnContext(start);
+
+  function start(): void {
+    outbox.start(engine.deliver, {
+      dropped: detached((event, reason) => journal.dropped(event.kind, reason, { event })),
+      degraded: detached(({ message }) =>
+        journal.log(
+          "warn",
+          `the storage of the ${outbox.name} outbox fails, and events wait in memory: ${message}`,
+        ),
+      ),
+      recovered: detached(() => journal.log("warn", `the storage of the ${outbox.name} outbox works again`)),
+      cautioned: detached((caution) => journal.log("warn", caution)),
+    });
+  }
+
+  const client = createClient(enabled ? engine.transport : SENDS_NOTHING, { clientId, clock, hide });
   const shutdown = createShutdown({ outbox, engine, journal });
   const track = createTrack({
     clientId,
@@ -80,29 +99,13 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
     track,
     visitors: new WeakMap(),
     safeToFreeze: createSafeToFreeze({ outbox, journal, delivers, attemptMs: config.delivery.timeoutMs }),
-    status: client.status,
+    status: enabled ? client.status : async () => undefined,
     references: createReferenceWatch(journal),
   };
 
-  if (enabled) inOwnContext(start);
-
-  function start(): void {
-    outbox.start(engine.deliver, {
-      dropped: detached((event, reason) => journal.dropped(event.kind, reason, { event })),
-      degraded: detached(({ message }) =>
-        journal.log(
-          "warn",
-          `the storage of the ${outbox.name} outbox fails, and events wait in memory: ${message}`,
-        ),
-      ),
-      recovered: detached(() => journal.log("warn", `the storage of the ${outbox.name} outbox works again`)),
-      cautioned: detached((caution) => journal.log("warn", caution)),
-    });
-  }
-
   function reporter<Happened>(kind: EventKind): TrackFunction<Happened> {
-    return (happened, attribution, { transaction, matchByEmail } = {}) =>
-      track(kind, happened, attributionFrom(attribution, journal.noId), { transaction, matchByEmail });
+    return (happened, attribution, options) =>
+      track(kind, happened, attributionFrom(attribution, journal.noId), options);
   }
 
   function passable<Args extends unknown[]>(name: string, make: (...args: Args) => RequestHandler) {
@@ -121,7 +124,7 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
     trackRegistration: reporter<Registration>("registration"),
     trackPayment: reporter<Payment>("payment"),
     client,
-    ...createWithdrawal({ clientId, outbox, enabled }),
+    ...createWithdrawal({ clientId, outbox }),
     deadLetters: shownLetters(outbox.deadLetters),
     stats(): Stats {
       const { queued, scheduled, byKind, dead, oldest, trouble } = outbox.counts();
@@ -170,6 +173,10 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
   const tracker = Object.assign(middleware, members) as Affiliate;
   return tracker;
 }
+
+const SENDS_NOTHING: Parameters<typeof createClient>[0] = {
+  send: async () => unsendable(new Error("`enabled` is false")),
+};
 
 let hasWarned = false;
 

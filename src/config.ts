@@ -122,11 +122,23 @@ export type Config = Readonly<
   }
 >;
 
+/** Instead of the host's, which a build lacks. It opens nothing. */
+const OF_A_DISABLED_TRACKER = {
+  baseUrl: "https://disabled.invalid",
+  clientId: 1,
+  apiKey: undefined,
+  proxy: undefined,
+  outbox: undefined,
+  delivery: undefined,
+} as const satisfies Partial<AffiliateOptions>;
+
 /** @throws OptionsError that lists everything that is wrong with the options. */
-export function readConfig(options: AffiliateOptions): Config {
-  const { allowInsecure: isAllowed, delivery: given, outbox: chosen } = Object(options);
+export function readConfig(given: AffiliateOptions): Config {
+  const isDisabled = Object(given).enabled === false;
+  const options = isDisabled ? { ...given, ...OF_A_DISABLED_TRACKER } : given;
+  const { allowInsecure: isAllowed, delivery, outbox: chosen } = Object(options);
   const allowInsecure = isAllowed === true;
-  const delivers = given !== false;
+  const delivers = delivery !== false;
   // In the schema, so that one error lists it with all other mistakes.
   const baseUrl = schema.shape.baseUrl.check(({ value, issues }) => {
     const problem = problemWith(value, allowInsecure);

@@ -5,17 +5,17 @@ import type { Outbox } from "./outbox/outbox.js";
 import type { AmbiguousPolicy } from "./outbox/remote.js";
 
 /**
- * What `affiliate()` takes. A required option that is `undefined`, as from a missing environment
- * variable, throws.
+ * What `affiliate()` takes. Without `baseUrl` and `clientId`, as if an environment variable is
+ * missing, it throws, unless `enabled` is `false`.
  */
 export interface AffiliateOptions {
   /**
    * The service's address: what comes before `/api/v1/`. `https:`, or plain `http:` to this machine
    * alone. No credentials, no query.
    */
-  readonly baseUrl: string | URL | undefined;
+  readonly baseUrl?: string | URL | undefined;
   /** The program owner (§2.1): a positive integer. */
-  readonly clientId: number | undefined;
+  readonly clientId?: number | undefined;
   /** Sent as `Authorization: Bearer` to `baseUrl` alone (§5); never shown. Default: none. */
   readonly apiKey?: string | undefined;
   /** Allows plain `http:` to another machine. Default `false`. */
@@ -69,7 +69,15 @@ export interface AffiliateOptions {
   readonly delivery?: DeliverySettings | false | undefined;
   /** Console, pino, winston or the like. Default: the console; in production from `warn` on. */
   readonly logger?: Logger | undefined;
-  /** `false`: all functions work, nothing is sent: for tests and previews. Default `true`. */
+  /**
+   * `false`: all functions work, and nothing is opened, stored or sent: reports are skipped as
+   * `disabled`, `client` rejects. For tests, previews and builds. Default `true`.
+   *
+   * @example
+   * ```js
+   * affiliate({ ...options, enabled: Boolean(process.env.TRACKING_URL) });
+   * ```
+   */
   readonly enabled?: boolean | undefined;
   /**
    * For hosts that freeze a process after the response. Called once for a request that reports

@@ -5,10 +5,9 @@ import type { Affiliate } from "./tracker.js";
 
 export function createWithdrawal(parts: {
   clientId: number;
-  enabled: boolean;
   outbox: Outbox;
 }): Pick<Affiliate, "cancelPayment" | "personalData" | "erase"> {
-  const { clientId, enabled, outbox } = parts;
+  const { clientId, outbox } = parts;
 
   function refusal(member: string): OutboxError {
     return new OutboxError(
@@ -20,7 +19,6 @@ export function createWithdrawal(parts: {
   return {
     async cancelPayment(paymentId) {
       const id = paymentEventId(clientId, paymentId);
-      if (!enabled) return "unknown";
       if (!outbox.cancel) throw refusal("cancelPayment");
       return outbox.cancel(id);
     },

@@ -1,5 +1,10 @@
-import type { Notices } from "express-affiliate";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import express from "express";
+import { affiliate, type Notices, type TrackOptions } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
+import { recordingOutbox } from "express-affiliate/testing";
+import request from "supertest";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { TrackFunction } from "../src/tracker.js";
 import { order } from "./helpers/conversions.js";
@@ -8,7 +13,7 @@ import { returning } from "./helpers/returning.js";
 import { scratchDirectory } from "./helpers/scratch.js";
 import { startService } from "./helpers/service.js";
 import { throwing } from "./helpers/throwing.js";
-import { startTracker } from "./helpers/tracker.js";
+import { linesLogger, startTracker } from "./helpers/tracker.js";
 import { trackerWithService } from "./helpers/tracker-with-service.js";
 
 const ada = { email: "ada@shop.example" };
@@ -68,12 +73,82 @@ describe("the walk", () => {
 });
 
 describe("the tracker", () => {
-  it("sends nothing when it is not enabled, with everything in place", async () => {
-    const { tracker, received } = await trackerWithService({ enabled: false });
-    expect(await tracker.trackPayment(order, visitor)).toEqual({ outcome: "skipped", reason: "disabled" });
+  it.each([
+    ["no address and no client id", { clientId: Number.NaN, apiKey: "" }],
+    ["an address that is none", { baseUrl: "", clientId: undefined, delivery: false }],
+  ] as const)("opens, stores and sends nothing if it is not enabled, with %s", async (_, options) => {
+    const directory = join(scratchDirectory(), "outbox");
+    const outbox = diskOutbox({ directory });
+    const tracker = affiliate({ ...options, outbox, enabled: false, logger: linesLogger() });
+    const disabled = { outcome: "skipped", reason: "disabled" };
+    expect(await tracker.trackPayment(order, visitor)).toEqual(disabled);
+    expect(await tracker.deadLetters.list()).toEqual([]);
+    expect(await tracker.deadLetters.retryAll()).toBe(0);
+    expect(await tracker.personalData({ email: order.customerEmail })).toEqual([]);
+    expect(await tracker.erase({ email: order.customerEmail })).toBe(0);
+    expect(await tracker.cancelPayment(order.paymentId)).toBe("unknown");
+    await expect(tracker.client.status("s1")).rejects.toMatchObject({ code: "ERR_AFFILIATE_NO_ANSWER" });
+    const app = express().use(tracker);
+    app.get("/", async (req, res) => {
+      res.json([await req.affiliate?.status(), await req.affiliate?.trackPayment(order)]);
+    });
+    const { body } = await request(app).get("/").set("Cookie", "svc_session_id=s1");
+    expect(body).toEqual([null, disabled]);
     expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
-    expect(tracker.stats().skipped.disabled).toBe(1);
-    expect(received).toEqual([]);
+    expect(tracker.stats().skipped.disabled).toBe(2);
+    expect(await tracker.close()).toEqual({ left: 0, durable: false });
+    expect(existsSync(directory)).toBe(false);
+  });
+
+  it("opens the file of its outbox, and says what is wrong with it", () => {
+    const directory = join(scratchDirectory(), "outbox");
+    writeFileSync(directory, "a file");
+    const outbox = diskOutbox({ directory });
+    expect(() => startTracker({ baseUrl: "http://127.0.0.1:1", outbox })).toThrow(
+      expect.objectContaining({ code: "ERR_AFFILIATE_DISK_UNUSABLE" }),
+    );
+  });
+
+  it("says that another tracker of its process has its directory, for the same program", async () => {
+    const directory = scratchDirectory();
+    const start = (clientId: number) => {
+      const logger = linesLogger();
+      const outbox = diskOutbox({ directory });
+      const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox, clientId, logger });
+      return { tracker, lines: logger.lines };
+    };
+    const first = start(1);
+    const again = start(1);
+    expect(again.lines).toEqual([
+      expect.stringContaining(`another tracker of this process uses ${directory}`),
+    ]);
+    await first.tracker.close();
+    await again.tracker.close();
+    for (const { lines } of [first, start(2), start(1)]) expect(lines).toEqual([]);
+  });
+
+  it("takes the options of a report in a request, too, and refuses an unknown one", async () => {
+    const transaction = {};
+    const outbox = recordingOutbox();
+    const add = vi.spyOn(outbox, "add");
+    const logger = linesLogger();
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox, logger });
+    const options = [{ transaction, matchByEmail: true }, { trx: 1 }, { clientId: 1 }, visitor];
+    const app = express().use(tracker);
+    app.get("/", async (req, res) => {
+      const pay = (given: unknown) => req.affiliate?.trackPayment(order, given as TrackOptions);
+      res.json(await Promise.all(options.map(pay)));
+    });
+    const { body } = await request(app).get("/");
+    expect(body).toMatchObject([{ outcome: "queued" }, ...Array(3).fill({ outcome: "rejected" })]);
+    expect(add.mock.calls).toEqual([[expect.anything(), { transaction }]]);
+    const dropped = "express-affiliate: a payment was dropped: ";
+    const thereAre = "is no option of a report; there are `transaction` and `matchByEmail`";
+    expect(logger.lines).toEqual([
+      `${dropped}\`trx\` ${thereAre}`,
+      `${dropped}\`clientId\` ${thereAre}`,
+      `${dropped}\`req.affiliate\` reports with its visitor's ids; with others, call the function of the tracker`,
+    ]);
   });
 
   it("gives receipts that say which way an event went", async () => {

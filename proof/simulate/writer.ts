@@ -48,7 +48,9 @@ export class Writer {
       kind,
       visitor,
       ...(hasClick && { clickId: own }),
-      ...((known !== "click" || !hasClick) && { sessionId: isLogin ? loginOf(visitor) : `session-${visitor}` }),
+      ...((known !== "click" || !hasClick) && {
+        sessionId: isLogin ? loginOf(visitor) : `session-${visitor}`,
+      }),
     };
     this.happened.push(what);
     return what;

@@ -52,7 +52,7 @@ export interface TrackingClient {
 
 /** `hide` removes secrets from the service's words. */
 export function createClient(
-  transport: Transport,
+  transport: Pick<Transport, "send">,
   { clientId, clock, hide }: { clientId: number; clock: Clock; hide: (text: string) => string },
 ): TrackingClient {
   const calls = callsFor(clientId);

@@ -10,6 +10,7 @@ import { durableOptions, MIB } from "../option-types.js";
 import type { Outbox } from "../outbox.js";
 import type { RemoteDelivery } from "../remote.js";
 import { findEngine, useOneCopy } from "./file/sqlite.js";
+import { openedWhenUsed } from "./opened-when-used.js";
 import { storageThrough } from "./queue/asked.js";
 import { countsOf } from "./queue/counts.js";
 import { isStillOwned } from "./queue/lease-epoch.js";
@@ -62,8 +63,11 @@ const schema = z.strictObject({
 /**
  * Keeps events on this machine's disk, in one file for all its processes. As soon as they are
  * reported, they survive `kill -9`, a restart, a deploy. What is `queued` has been written through
- * to the disk. The main thread waits for the disk only in this call, about 0.2 s, so that a problem
- * shows at the start.
+ * to the disk.
+ *
+ * `affiliate()` opens the file, and nothing opens it if the tracker is not `enabled`. The main
+ * thread waits for the disk only there, about 0.2 s, so that a problem shows at the start: an
+ * `OutboxError`, whose `code` says what is wrong with the directory, the file, or SQLite.
  *
  * Needs Node 22.13, or the package `@photostructure/sqlite`.
  *
@@ -74,17 +78,22 @@ const schema = z.strictObject({
  * const outbox = diskOutbox({ directory: "/var/lib/shop/affiliate" }); // for `affiliate({ …, outbox })`
  * ```
  * @throws OptionsError
- * @throws OutboxError whose `code` says what is wrong with the directory, the file, or SQLite.
  */
 export function diskOutbox(options: DiskOutboxOptions): Outbox;
 /** @internal */
 export function diskOutbox(options: DiskOutboxOptions, clock?: Clock): Outbox;
 export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemClock): Outbox {
-  const { directory, maxMemoryBytes, ...limits } = readOptions("diskOutbox", schema, options);
-  const path = join(resolve(directory), "outbox.db");
+  const settings = readOptions("diskOutbox", schema, options);
+  // Now: the host may change its working directory.
+  const directory = resolve(settings.directory);
+  return openedWhenUsed("disk", () => open({ ...settings, directory }, clock));
+}
+
+function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>, clock: Clock): Outbox {
+  const path = join(directory, "outbox.db");
   const engine = findEngine(peerPlaces(import.meta.url));
 
-  const endUse = useOneCopy(path, engine);
+  const use = useOneCopy(path, engine);
   const spool = createSpool(path, {
     maxBytes: maxMemoryBytes,
     clock,
@@ -120,6 +129,9 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         });
         return true;
       },
+      start(destination) {
+        if (use.begin(destination)) notify((to) => to.cautioned?.(anotherTracker(directory)));
+      },
       get idle() {
         return link.last.delivery?.idle ?? remote === undefined;
       },
@@ -130,7 +142,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
       async close() {
         await link.close();
         spool.close();
-        endUse();
+        use.end();
       },
     },
     { name: "disk", maxMemoryBytes, clock },
@@ -145,7 +157,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
     try {
       return openLink({ path, engine, ...limits }, { onDone: receive, onStart: spool.begin });
     } catch (error) {
-      endUse();
+      use.end();
       throw error;
     }
   }
@@ -166,4 +178,11 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   }
 
   return outbox;
+}
+
+function anotherTracker(directory: string): string {
+  return (
+    `another tracker of this process uses ${directory}, as when a module is loaded again. Each costs memory and a thread: ` +
+    "keep the tracker on `globalThis`, or close the one before"
+  );
 }

@@ -62,7 +62,9 @@ describe("doctor --last", () => {
 
   it("says of an outbox without events that there were none", async () => {
     const directory = scratchDirectory();
-    await diskOutbox({ directory }).close();
+    const opened = diskOutbox({ directory });
+    opened.counts();
+    await opened.close();
     expect(await doctor(["--outbox", directory, "--last"])).toContain("note    no event was reported yet");
   });
 

@@ -72,7 +72,7 @@ describe("status", () => {
   it("says that a file was damaged and set aside", async () => {
     const directory = scratchDirectory();
     writeFileSync(join(directory, "outbox.db"), "no database".repeat(1_000));
-    await diskOutbox({ directory }).close();
+    await found(directory);
 
     const { code, out } = await outbox([directory, "status"]);
     expect(code).toBe(1);

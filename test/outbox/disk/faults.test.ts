@@ -47,7 +47,7 @@ test("says at the start that a later version of the package has written the file
   disk.db.exec("pragma user_version = 99");
   disk.close();
 
-  expectError(() => diskOutbox({ directory }), "NEWER", "99");
+  expectError(() => diskOutbox({ directory }).counts(), "NEWER", "99");
 });
 
 test.each([openFile, openExistingFile])(
@@ -195,6 +195,7 @@ function fillUp(directory: string): void {
 
 test("is held up by a locked file, and the main thread is not", async () => {
   const { directory, outbox } = watched();
+  outbox.counts();
   const other = openDisk(directory);
   other.db.exec("begin immediate");
 

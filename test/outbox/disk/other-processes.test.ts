@@ -164,12 +164,12 @@ test("says once that a reader keeps SQLite's log from being emptied, and again a
 
 test("refuses a file that this process uses with another copy of SQLite", () => {
   const path = join(scratchDirectory(), "outbox.db");
-  const ends = [useOneCopy(path, "a"), useOneCopy(path, "a")];
+  const uses = [useOneCopy(path, "a"), useOneCopy(path, "a")];
   const copyOf = () => useOneCopy(path, "b");
   expect(copyOf).toThrow(expect.objectContaining({ code: "ERR_AFFILIATE_DISK_COPIES" }));
-  for (const end of ends) {
+  for (const use of uses) {
     expect(copyOf).toThrow("with another copy of SQLite");
-    end();
+    use.end();
   }
-  copyOf()();
+  copyOf().end();
 });

@@ -44,22 +44,29 @@ export function findEngine(from: readonly (string | undefined)[], hasBuiltIn = i
   );
 }
 
+interface Use {
+  readonly engine: string;
+  outboxes: number;
+  /** The client ids of the trackers that use it. */
+  readonly destinations: number[];
+}
+
 // Kept for the process: a second copy of this package brings a second copy of SQLite.
 const REGISTRY = Symbol.for("express-affiliate.disk.files");
-const ofProcess = globalThis as { [REGISTRY]?: Map<string, { readonly engine: string; outboxes: number }> };
+const ofProcess = globalThis as { [REGISTRY]?: Map<string, Use> };
 ofProcess[REGISTRY] ??= new Map();
 const files = ofProcess[REGISTRY];
 
 /**
- * Notes which copy of SQLite this process uses a file with; call what it returns once the file is
- * closed. When a second copy closes the file, the process loses all its locks on it, and the first
- * copy does not notice: the file would be damaged.
+ * Notes which copy of SQLite this process uses a file with, until `end`. When a second copy closes
+ * the file, the process loses all its locks on it, and the first copy does not notice: the file
+ * would be damaged.
  *
  * @throws OutboxError `ERR_AFFILIATE_DISK_COPIES` if the process uses the file with another copy.
  */
-export function useOneCopy(path: string, engine: string): () => void {
+export function useOneCopy(path: string, engine: string) {
   const file = realPath(path);
-  const use = files.get(file) ?? { engine, outboxes: 0 };
+  const use = files.get(file) ?? { engine, outboxes: 0, destinations: [] };
   if (use.engine !== engine) {
     throw new OutboxError(
       "ERR_AFFILIATE_DISK_COPIES",
@@ -68,8 +75,19 @@ export function useOneCopy(path: string, engine: string): () => void {
   }
   use.outboxes++;
   files.set(file, use);
-  return () => {
-    if (--use.outboxes === 0) files.delete(file);
+  let own: number | undefined;
+  return {
+    /** Returns whether another tracker with this client id uses the file. */
+    begin(destination: number): boolean {
+      const isUsed = use.destinations.includes(destination);
+      own = destination;
+      use.destinations.push(destination);
+      return isUsed;
+    },
+    end(): void {
+      if (own !== undefined) use.destinations.splice(use.destinations.indexOf(own), 1);
+      if (--use.outboxes === 0) files.delete(file);
+    },
   };
 }
 

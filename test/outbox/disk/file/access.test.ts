@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { Outbox } from "express-affiliate";
 import { expect, onTestFinished, test } from "vitest";
@@ -17,6 +26,7 @@ const modeOf = (path: string) => statSync(path).mode & 0o777;
 function open(directory: string): Outbox {
   const outbox = diskOutbox({ directory });
   onTestFinished(() => outbox.close());
+  outbox.counts();
   return outbox;
 }
 
@@ -52,6 +62,18 @@ test("leaves a directory as it is that holds other things, if others cannot writ
 
   expect(modeOf(directory)).toBe(0o755);
   expect(modeOf(join(directory, "outbox.db"))).toBe(0o600);
+});
+
+test("keeps a directory out of Git, unless it holds other things", async () => {
+  const [directory, mixed] = [join(scratchDirectory(), "new"), scratchDirectory()];
+  mkdirSync(join(mixed, "mine"));
+  for (const each of [directory, mixed]) open(each);
+  expect(readFileSync(join(directory, ".gitignore"), "utf8")).toBe("*\n");
+  expect(existsSync(join(mixed, ".gitignore"))).toBe(false);
+
+  chmodSync(directory, 0o755);
+  open(directory);
+  expect(modeOf(directory)).toBe(0o700);
 });
 
 test("refuses a directory of other things if others can write, and takes a new one in it", async () => {
@@ -108,7 +130,7 @@ test("follows a symbolic link to its directory, and above it", async () => {
 
 test("says at the start that no directory can be made in /proc, names it, and leaves no thread behind", async () => {
   const { ended } = startHost(`
-    try { diskOutbox({ directory: "/proc/nowhere/at/all" }) } catch ({ code, message }) { say(code + " " + message) }
+    try { diskOutbox({ directory: "/proc/nowhere/at/all" }).counts() } catch ({ code, message }) { say(code + " " + message) }
   `);
 
   const { code, said } = await ended;

@@ -65,7 +65,7 @@ test("says at the start that another process keeps the file locked, and leaves n
   other.db.exec("begin exclusive");
   const before = workers.length;
 
-  expect(() => diskOutbox({ directory })).toThrow(
+  expect(() => diskOutbox({ directory }).counts()).toThrow(
     `another process kept ${join(directory, "outbox.db")} locked`,
   );
 
