@@ -39,8 +39,13 @@ export function dispatcherTo(options: DispatcherOptions): (undici: Undici) => Di
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  const tls = { timeout: connectTimeoutMs };
-  const direct = ({ buildConnector }: Undici) => unreferenced(buildConnector(tls));
+  const connecting = {
+    timeout: connectTimeoutMs,
+    // Node tries a name's addresses one after the other, each for 250 ms but the last. So with A and
+    // AAAA records, of which the last leads nowhere, no slower handshake would ever succeed.
+    autoSelectFamilyAttemptTimeout: Math.max(10, Math.floor(connectTimeoutMs / 2)),
+  };
+  const direct = ({ buildConnector }: Undici) => unreferenced(buildConnector(connecting));
   if (proxy === undefined)
     return (undici) => new undici.Pool(baseUrl.origin, { ...pool, connect: direct(undici) });
 
@@ -49,8 +54,8 @@ export function dispatcherTo(options: DispatcherOptions): (undici: Undici) => Di
       new undici.Pool(origin, { ...given, connect: unreferenced(given.connect) });
     return {
       ...pool,
-      proxyTls: tls,
-      requestTls: tls,
+      proxyTls: connecting,
+      requestTls: connecting,
       factory: poolOf,
       // Otherwise a proxy that does not answer CONNECT blocks a connection for five minutes.
       clientFactory: (origin: URL, given: Given) =>
