@@ -2,7 +2,7 @@ import { eventFrom } from "./conversion/event-from.js";
 import { type EventKind, notBeforeOf, type OutboxEvent } from "./conversion/events.js";
 import type { InvalidInput } from "./conversion/invalid-input.js";
 import { rowOf } from "./conversion/kinds.js";
-import { idsOfNothing, unknownFields } from "./conversion/report.js";
+import { ignoredIds, ownIdIn, unknownFields } from "./conversion/report.js";
 import type { Attribution } from "./conversion/visitor-ids.js";
 import type { DropReason, Journal, SkipReason } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
@@ -74,8 +74,13 @@ export function createTrack(parts: TrackerParts): Track {
     return { outcome: "skipped", reason };
   }
 
-  function drop(kind: EventKind, reason: DropReason, message: string, event?: OutboxEvent): Receipt {
-    journal.dropped(kind, reason, { message, ...(event && { event }) });
+  function refuse(kind: EventKind, input: unknown, reason: DropReason, message: string): Receipt {
+    journal.dropped(kind, reason, { message, ownId: ownIdIn(input) });
+    return { outcome: "rejected", reason };
+  }
+
+  function drop(event: OutboxEvent, reason: DropReason, message: string): Receipt {
+    journal.dropped(event.kind, reason, { message, event });
     return { outcome: "rejected", reason };
   }
 
@@ -84,31 +89,26 @@ export function createTrack(parts: TrackerParts): Track {
     if (!enabled) return skip(kind, "disabled");
     if (!consented) return skip(kind, "consent");
     const wrongOption = problemWith(options);
-    if (wrongOption) return drop(kind, "invalid", wrongOption);
-    if ("invalid" in attribution) return drop(kind, "invalid", attribution.invalid);
+    if (wrongOption) return refuse(kind, input, "invalid", wrongOption);
+    if ("invalid" in attribution) return refuse(kind, input, "invalid", attribution.invalid);
     if (!hasNeededId(kind, attribution, matchByEmail)) return skip(kind, "no-attribution");
-    if (isClosed()) return drop(kind, "closed", "the tracker is closed");
+    if (isClosed()) return refuse(kind, input, "closed", "the tracker is closed");
 
     const now = clock.now();
     journal.notSent(kind, unknownFields(kind, input));
-    for (const { name, text } of idsOfNothing(input)) journal.noId(`the \`${name}\` of a ${kind}`, text);
+    for (const { name, id } of ignoredIds(kind, input)) journal.noId(`the \`${name}\` of a ${kind}`, id);
     const idempotencyKey = hasApiKey ? undefined : randomIdempotencyKey();
     const about = { clientId, now, idempotencyKey };
     const event = eventFrom(kind, input, attribution, about);
     if ("skip" in event && event.skip) return skip(kind, event.skip);
-    if ("invalid" in event) return drop(kind, "invalid", event.invalid);
+    if ("invalid" in event) return refuse(kind, input, "invalid", event.invalid);
     const isScheduled = (notBeforeOf(event) ?? 0) > now;
     if (isScheduled && !outbox.cancel) {
-      return drop(
-        kind,
-        "outbox",
-        `the ${outbox.name} outbox cannot keep a payment until its \`notBefore\``,
-        event,
-      );
+      return drop(event, "outbox", `the ${outbox.name} outbox cannot keep a payment until its \`notBefore\``);
     }
     try {
       const added = await outbox.add(event, { transaction });
-      if (added === "full") return drop(kind, "full", `the ${outbox.name} outbox is full`, event);
+      if (added === "full") return drop(event, "full", `the ${outbox.name} outbox is full`);
       if (added === "duplicate") {
         journal.duplicate();
         return { outcome: "duplicate", id: event.id };
@@ -120,7 +120,7 @@ export function createTrack(parts: TrackerParts): Track {
         ...(added === "in-memory" && { reason: "storage-trouble" }),
       };
     } catch (error) {
-      return drop(kind, "outbox", `the ${outbox.name} outbox did not take the event: ${error}`, event);
+      return drop(event, "outbox", `the ${outbox.name} outbox did not take the event: ${error}`);
     }
   };
 }

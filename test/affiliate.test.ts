@@ -142,7 +142,7 @@ describe("the tracker", () => {
     const { body } = await request(app).get("/");
     expect(body).toMatchObject([{ outcome: "queued" }, ...Array(3).fill({ outcome: "rejected" })]);
     expect(add.mock.calls).toEqual([[expect.anything(), { transaction }]]);
-    const dropped = "express-affiliate: a payment was dropped: ";
+    const dropped = 'express-affiliate: the payment "o1" was dropped: ';
     const thereAre = "is no option of a report; there are `transaction` and `matchByEmail`";
     expect(logger.lines).toEqual([
       `${dropped}\`trx\` ${thereAre}`,
@@ -219,13 +219,14 @@ describe("the tracker", () => {
     await tracker.trackPayment({ ...rest, amount, currency: "EUR" }, visitor);
     for (let nth = 0; nth < 2; nth++) {
       await tracker.trackRegistration({ ...ada, customerId: "undefined" }, visitor);
-      await tracker.trackClick({ affiliateReference: "ALICE", sessionId: "NaN" });
+      await tracker.trackClick({ affiliateReference: "ALICE", clickId: 42 as never, sessionId: "NaN" });
     }
     const fields = "which is not sent; its fields are `paymentId`, `customerEmail`, `leadValue`, `notBefore`";
     expect(lines.filter((line) => !line.includes("dropped"))).toEqual([
       `express-affiliate: a payment was reported with \`currency\`, "__proto__\\u001b" (string), ${fields}`,
       `express-affiliate: a payment was reported with \`amount\`, ${fields}`,
       'express-affiliate: the `customerId` of a registration is the text "undefined", which is no id; it is ignored',
+      "express-affiliate: the `clickId` of a click is a number, which is no id; it is ignored",
       'express-affiliate: the `sessionId` of a click is the text "NaN", which is no id; it is ignored',
     ]);
   });
@@ -306,7 +307,7 @@ describe("the tracker", () => {
     const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", logger: undefined });
     await tracker.trackPayment({ ...order, leadValue: "0x13" }, visitor);
     expect(warn.mock.lastCall).toEqual([
-      'express-affiliate: a payment was dropped: `leadValue`: must be a decimal amount that is not negative, such as 19.9 or "19.90", got "0x13" (string)',
+      'express-affiliate: the payment "o1" was dropped: `leadValue`: must be a decimal amount that is not negative, such as 19.9 or "19.90", got "0x13" (string)',
     ]);
   });
 });

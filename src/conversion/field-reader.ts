@@ -1,5 +1,7 @@
 import { types } from "node:util";
-import { amountFrom } from "../shared/money.js";
+import { addressIn } from "../shared/emails.js";
+import { amountFrom, textOf } from "../shared/money.js";
+import { kindOf } from "../shared/printable.js";
 import { cut } from "../shared/text.js";
 import { A_REFERENCE, isReference } from "./reference.js";
 import { type Attribution, isTextOfNothing, isVisitorId } from "./visitor-ids.js";
@@ -18,7 +20,7 @@ export class FieldReader {
     this.#report = report;
   }
 
-  /** The host's own id: a string on the wire (§2.3), a number in many databases. */
+  /** The host's own id: a string on the wire (§2.3), a number or an object in many databases. */
   hostId(name: string, longest: number): string {
     return this.#hostIdFrom(name, longest, this.#take(name));
   }
@@ -43,15 +45,15 @@ export class FieldReader {
     const reference = this.#take(name);
     return isReference(reference)
       ? reference
-      : this.#refuse(name, `must be an affiliate's reference: ${A_REFERENCE}`);
+      : this.#refuse(name, `must be an affiliate's reference: ${A_REFERENCE}, got ${kindOf(reference)}`);
   }
 
-  // Refuses only what no mail system can deliver to: a stricter pattern would lose conversions.
   email(name: string, longest: number): string {
-    const email = this.#take(name);
-    if (typeof email !== "string") return this.#refuse(name, "must be an e-mail address");
+    const given = this.#take(name);
+    const isShort = typeof given === "string" && given.length <= 2 * longest;
+    const email = isShort ? addressIn(given) : undefined;
+    if (email === undefined) return this.#refuse(name, `must be an e-mail address, got ${kindOf(given)}`);
     if (email.length > longest) return this.#refuse(name, `must be at most ${longest} characters`);
-    if (!/^[^\s@]+@[^\s@]+$/.test(email)) return this.#refuse(name, "must be an e-mail address");
     // Two addresses that differ in an unpaired surrogate would have one key: UTF-8 has U+FFFD.
     if (!email.isWellFormed()) return this.#refuse(name, "must not contain half a character");
     return email;
@@ -60,7 +62,7 @@ export class FieldReader {
   /** Cut to `longest`. Null, as databases return it, and an empty string count as missing. */
   text(name: string, longest: number): string | undefined {
     const text = this.#take(name) ?? "";
-    if (typeof text !== "string") return this.#refuse(name, "must be a text");
+    if (typeof text !== "string") return this.#refuse(name, `must be a text, got ${kindOf(text)}`);
     return text === "" ? undefined : cut(text, longest);
   }
 
@@ -77,18 +79,17 @@ export class FieldReader {
     if (date === undefined) return undefined;
     // Not `instanceof`: a test runner may have a `Date` of its own.
     const time = types.isDate(date) ? Date.prototype.getTime.call(date) : Number.NaN;
-    if (Number.isNaN(time)) this.#refuse(name, "must be a valid Date");
+    if (Number.isNaN(time)) this.#refuse(name, `must be a valid Date, got ${kindOf(date)}`);
     return time;
   }
 
   #hostIdFrom(name: string, longest: number, id: unknown): string {
-    if (isHostId(id, longest)) return String(id);
-    const isNothing = isTextOfNothing(id);
+    const text = typeof id === "object" ? textOfId(id) : id;
+    if (isHostId(text, longest)) return String(text);
+    const got = isTextOfNothing(id) ? `the text "${id}"` : kindOf(id);
     return this.#refuse(
       name,
-      isNothing
-        ? `must be an id, got the text "${id}"`
-        : `must be a string of 1 to ${longest} characters or an integer`,
+      `must be a text of 1 to ${longest} characters, an integer, or an id such as an ObjectId, got ${got}`,
     );
   }
 
@@ -101,6 +102,12 @@ export class FieldReader {
     this.problems.push(`\`${name}\`: ${why}`);
     return "";
   }
+}
+
+/** Of an ObjectId, a UUID or a Long. */
+function textOfId(id: object | null): string | undefined {
+  const text = Array.isArray(id) || ArrayBuffer.isView(id) ? undefined : textOf(id);
+  return text !== undefined && /^[\w-]+$/.test(text) && /\d/.test(text) ? text : undefined;
 }
 
 function isHostId(id: unknown, longest: number): id is string | number | bigint {

@@ -31,6 +31,9 @@ type EmailField<Field, Named = Extract<Field, "email" | `${string}Email`>> = [Na
   ? Field | null
   : Named;
 
+/** An id of the host's: `"o1"`, 7, 7n, or an object with such a text, as an ObjectId. @inline */
+export type HostId = string | number | bigint | object;
+
 // Chosen: no real e-mail address, name or id is longer.
 export const LONGEST_EMAIL = 320;
 export const LONGEST_TEXT = 256;

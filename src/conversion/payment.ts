@@ -1,14 +1,14 @@
 import type { Amount } from "../shared/money.js";
-import { type KindRow, LONGEST_EMAIL, LONGEST_TEXT, UNBOUNDED } from "./kind-row.js";
+import { type HostId, type KindRow, LONGEST_EMAIL, LONGEST_TEXT, UNBOUNDED } from "./kind-row.js";
 import type { Attribution } from "./visitor-ids.js";
 
 /** A payment that happened (§2.3). Invalid input gives the receipt `rejected`. */
 export interface Payment {
   /**
-   * The host's own order or charge id, at most 256 characters. A second report with it is a
+   * The host's own order or charge id, at most 256 characters; also an ObjectId, UUID or Long. A second report with it is a
    * duplicate. Not sent.
    */
-  readonly paymentId: string | number | bigint;
+  readonly paymentId: HostId;
   /** The customer's e-mail address, at most 320 characters. */
   readonly customerEmail: string;
   /**

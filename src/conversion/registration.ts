@@ -1,4 +1,4 @@
-import { type KindRow, LONGEST_EMAIL, LONGEST_TEXT, UNBOUNDED } from "./kind-row.js";
+import { type HostId, type KindRow, LONGEST_EMAIL, LONGEST_TEXT, UNBOUNDED } from "./kind-row.js";
 import type { Attribution } from "./visitor-ids.js";
 
 /** A sign-up that happened (§2.3). Invalid input gives the receipt `rejected`. */
@@ -6,10 +6,10 @@ export interface Registration {
   /** The customer's e-mail address, at most 320 characters. */
   readonly email: string;
   /**
-   * The host's own id of the user, at most 256 characters. A second report with it is a duplicate.
+   * The host's own id of the user, at most 256 characters; also an ObjectId, UUID or Long. A second report with it is a duplicate.
    * Default: the e-mail address is the key.
    */
-  readonly customerId?: string | number | bigint | null | undefined;
+  readonly customerId?: HostId | null | undefined;
   /** The customer's name: its first 256 characters are kept. The service does not need it. */
   readonly customerName?: string | null | undefined;
 }

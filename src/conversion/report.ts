@@ -1,6 +1,7 @@
 import { harmless } from "../shared/harmless.js";
 import { FieldReader } from "./field-reader.js";
 import type { InvalidInput } from "./invalid-input.js";
+import { LONGEST_TEXT } from "./kind-row.js";
 import { byKind, type EventData, type EventKind, type KindTable, rowOf } from "./kinds.js";
 import { type Attribution, isTextOfNothing } from "./visitor-ids.js";
 
@@ -34,11 +35,22 @@ export function unknownFields(kind: EventKind, input: unknown): string[] {
   return entriesOf(input).flatMap(([name]) => (NAMES[kind].includes(name) ? [] : [name]));
 }
 
-/** The ids in a report that are the text of a missing value. */
-export function idsOfNothing(input: unknown): { name: string; text: string }[] {
-  return entriesOf(input).flatMap(([name, text]) =>
-    name.endsWith("Id") && isTextOfNothing(text) ? [{ name, text }] : [],
-  );
+/** The ids in a report that are ignored, with what each is. */
+export function ignoredIds(kind: EventKind, input: unknown): { name: string; id: unknown }[] {
+  return entriesOf(input).flatMap(([name, id]) => {
+    const isVisitors = VISITORS.includes(name) && NAMES[kind].includes(name);
+    const isIgnored = name.endsWith("Id") && isTextOfNothing(id);
+    return isIgnored || (isVisitors && typeof (id ?? "") !== "string") ? [{ name, id }] : [];
+  });
+}
+
+const VISITORS = ["clickId", "sessionId"];
+
+/** The host's own name for a conversion, for a log line. */
+export function ownIdIn(input: unknown): string | undefined {
+  const reader = new FieldReader(Object(input));
+  const names = ["paymentId", "customerId"];
+  return harmless(() => names.map((name) => reader.optionalHostId(name, LONGEST_TEXT)).find(Boolean));
 }
 
 function entriesOf(input: unknown): [string, unknown][] {

@@ -6,7 +6,7 @@ import type { Endpoint } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
 import { maskEmails } from "../shared/emails.js";
 import { harmless } from "../shared/harmless.js";
-import { printable } from "../shared/printable.js";
+import { kindOf, printable } from "../shared/printable.js";
 import { Ring } from "../shared/ring.js";
 import { noticeOf } from "./event-notice.js";
 import { createLog, type Logger } from "./log.js";
@@ -107,9 +107,11 @@ export function createJournal(parts: {
       const news = names.filter((name) => isNews(`${kind} ${name}`));
       if (news.length > 0) log("warn", notSentLine(kind, news));
     },
-    /** An id that is the text of a missing value; logged once for each place. */
-    noId(place: string, text: string) {
-      if (isNews(place)) log("warn", `${place} is the text "${text}", which is no id; it is ignored`);
+    /** A value that is no id, such as a number; logged once for each place. */
+    noId(place: string, id: unknown) {
+      if (!isNews(place)) return;
+      const what = typeof id === "string" ? `the text "${id}"` : kindOf(id);
+      log("warn", `${place} is ${what}, which is no id; it is ignored`);
     },
     /** Resolves when its outcome is known; with `orAttempted`, also when an attempt has failed. */
     ended(id: string, { orAttempted = false } = {}): { readonly promise: Promise<void>; cancel(): void } {
@@ -159,12 +161,22 @@ export function createJournal(parts: {
       const says = `${reason} ${death.status} ${wordsOf(message)}`;
       warn("dead", `${nameOf(event)} is now a dead letter: ${because}`, says);
     },
-    dropped(kind: EventKind, reason: DropReason, details: { event?: OutboxEvent; message?: string } = {}) {
+    /** @param details.ownId what the host calls it, if it is no event. */
+    dropped(
+      kind: EventKind,
+      reason: DropReason,
+      details: { event?: OutboxEvent; ownId?: string | undefined; message?: string } = {},
+    ) {
       counts.dropped[reason]++;
-      const { event, message = WHY_DROPPED[reason] ?? reason } = details;
+      const { event, ownId, message = WHY_DROPPED[reason] ?? reason } = details;
       if (event) end(event);
       emit("dropped", () => ({ ...(event && noticeOf(event)), kind, reason, message: shown(message) }));
-      const line = `${event ? nameOf(event) : `a ${kind}`} was dropped: ${message}`;
+      const name = event
+        ? nameOf(event)
+        : ownId === undefined
+          ? `a ${kind}`
+          : `the ${kind} ${JSON.stringify(ownId)}`;
+      const line = `${name} was dropped: ${message}`;
       // An accepted payment that is lost: each has a line of its own.
       if (event?.kind === "payment") log("error", line);
       else warn(`dropped ${kind}`, line, wordsOf(message));

@@ -1,6 +1,7 @@
 import { type OutboxEvent, shownData } from "../conversion/events.js";
 import { emailOf } from "../conversion/kinds.js";
 import { isVisitorId } from "../conversion/visitor-ids.js";
+import { addressIn } from "../shared/emails.js";
 import { ArgumentError } from "../shared/errors.js";
 import { spellingsOf } from "../shared/secret.js";
 
@@ -120,7 +121,7 @@ function checked(person: Person): Person {
   const { email, clickId, sessionId, ...others } = Object(person) as Person;
   const problems = [
     email != null &&
-      !(typeof email === "string" && /^[^\s@]+@[^\s@]+$/.test(email)) &&
+      (typeof email !== "string" || addressIn(email) === undefined) &&
       "`email` must be an e-mail address",
     clickId != null && !isVisitorId(clickId) && "`clickId` must be a click id",
     sessionId != null && !isVisitorId(sessionId) && "`sessionId` must be a session id",
@@ -128,7 +129,7 @@ function checked(person: Person): Person {
     (email ?? clickId ?? sessionId) == null && "it needs `email`, `clickId` or `sessionId`",
   ].filter((each) => each !== false);
   if (problems.length > 0) throw new ArgumentError(`person: ${problems.join("; ")}`);
-  return { email, clickId, sessionId };
+  return { email: email == null ? email : addressIn(email), clickId, sessionId };
 }
 
 function idsOf({ clickId, sessionId }: Person): string[] {

@@ -102,7 +102,8 @@ export class RequestAttribution {
         result: "so the request has no session id",
         advice: "Return the id; look it up in a middleware above, and keep it on the request",
       });
-      if (isTextOfNothing(id)) journal.noId("what `session` returned", id);
+      const isIgnored = isTextOfNothing(id) || typeof (id ?? "") !== "string";
+      if (isIgnored && !isThenable(id)) journal.noId("what `session` returned", id);
       return isVisitorId(id) ? id : undefined;
     }
     const ofCookie = this.cookie(sessionCookieName(config) ?? "");

@@ -9,6 +9,26 @@ const DELIMITERS = ' \t\r\n\v\f\u00a0\u2028\u2029\ufeff@<>"():;';
 /** The most characters of a quoted local part: RFC 5321 allows 64, and each may be escaped. */
 const LONGEST_QUOTED = 130;
 
+/** White space, and what cannot be seen. */
+const BLANK = /^[\s\p{Cc}\p{Cf}\p{DI}\u2800]$/u;
+
+/**
+ * An address without what is around it: spaces, invisible characters, `mailto:`. `undefined` if it
+ * is none: only what no mail system can deliver to, as a stricter pattern would lose conversions.
+ */
+export function addressIn(text: string): string | undefined {
+  const address = trimmed(trimmed(text).replace(/^mailto:/i, ""));
+  return /^[^\s@]+@[^\s@]+$/.test(address) ? address : undefined;
+}
+
+// Not by a pattern, which would read a row of spaces once for each of them.
+function trimmed(text: string): string {
+  const isSeen = (character: string) => !BLANK.test(character);
+  const characters = Array.from(text);
+  const first = characters.findIndex(isSeen);
+  return first < 0 ? "" : characters.slice(first, characters.findLastIndex(isSeen) + 1).join("");
+}
+
 /** Masks an e-mail address: `alice@shop.example` → `a***@shop.example`. */
 export function maskEmail(address: string): string {
   return `${address[0]}***${address.slice(address.lastIndexOf("@"))}`;

@@ -37,7 +37,8 @@ function withoutNoise(amount: number): number {
   return Math.abs(rounded - amount) < amount * 5e-15 ? rounded : amount;
 }
 
-function textOf(given: unknown): string | undefined {
+/** The text of an object of a class that has one, such as an ORM's decimal. */
+export function textOf(given: unknown): string | undefined {
   if (typeof given === "string") return given;
   if (typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
   const text = harmless(() => String(given));

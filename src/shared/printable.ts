@@ -1,3 +1,5 @@
+import { harmless } from "./harmless.js";
+
 const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
 // What cannot be seen, looks like a space, or turns the text around it.
 const UNSEEN = /[\p{C}\p{DI}\u2800]|(?! )\p{Z}/gu;
@@ -22,6 +24,21 @@ export function visible(name: string): string {
 /** JSON with what cannot be seen escaped, which parsers read back. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value).replace(UNSEEN, escaped);
+}
+
+/** What kind of value it is, for a message that must not show it. */
+export function kindOf(value: unknown): string {
+  if (typeof value === "string")
+    return value === "" ? "an empty text" : `a text of ${value.length} characters`;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return Number.isNaN(value) || !/^(number|bigint|boolean)$/.test(typeof value)
+      ? shown(value)
+      : `a ${typeof value}`;
+  }
+  const name = harmless(() => value.constructor.name);
+  return name === undefined || name === "Object" || !/^\w{1,40}$/.test(name)
+    ? "an object"
+    : `an object (${name})`;
 }
 
 /** A wrong value, for an error's message, in ASCII: `"42" (string)`, `-1 (number)`, `an array`. */

@@ -1,9 +1,10 @@
 import type { OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { eventFrom } from "../../src/conversion/event-from.js";
+import { eventFrom, paymentEventId } from "../../src/conversion/event-from.js";
 import { visitorOf } from "../../src/conversion/events.js";
 import { emailOf } from "../../src/conversion/kinds.js";
+import { A_REFERENCE } from "../../src/conversion/reference.js";
 import { isVisitorId } from "../../src/conversion/visitor-ids.js";
 import { anyCharacter } from "../helpers/any-character.js";
 import { heapUsed } from "../helpers/heap.js";
@@ -12,6 +13,7 @@ const now = Date.UTC(2026, 0, 2);
 const read = (kind: OutboxEvent["kind"], input: unknown, attribution = {}) =>
   eventFrom(kind, input, attribution, { clientId: 42, now });
 const event = (...args: Parameters<typeof read>) => read(...args) as OutboxEvent;
+const AN_ID = "must be a text of 1 to 256 characters, an integer, or an id such as an ObjectId";
 const payment = { paymentId: 1, customerEmail: "a@b", leadValue: 1 };
 
 describe("events", () => {
@@ -54,7 +56,7 @@ describe("events", () => {
 
   it.each(["undefined", "null", "NaN", "[object Object]"])("take the text %j for no id", (text) => {
     expect(read("payment", { ...payment, paymentId: text })).toEqual({
-      invalid: `\`paymentId\`: must be an id, got the text "${text}"`,
+      invalid: `\`paymentId\`: ${AN_ID}, got the text "${text}"`,
     });
     expect(event("registration", { email: "a@b", customerId: text }).data).toEqual({ email: "a@b" });
     expect(isVisitorId(text)).toBe(false);
@@ -125,12 +127,65 @@ describe("events", () => {
   it.each<[OutboxEvent["kind"], unknown, string]>([
     ["payment", null, "it must be an object"],
     ["registration", [], "it must be an object"],
-    ["registration", {}, "`email`: must be an e-mail address"],
-    ["registration", { email: 7 }, "`email`: must be an e-mail address"],
-    ["registration", { email: "ada@shop.example", customerName: 7 }, "`customerName`: must be a text"],
-    ["click", {}, "`affiliateReference`: must be an affiliate's reference code"],
+    ["registration", {}, "`email`: must be an e-mail address, got undefined"],
+    ["registration", { email: 7 }, "`email`: must be an e-mail address, got a number"],
+    ["registration", { email: "" }, "`email`: must be an e-mail address, got an empty text"],
+    ["registration", { email: "Ada" }, "`email`: must be an e-mail address, got a text of 3 characters"],
+    [
+      "registration",
+      { email: Promise.resolve() },
+      "`email`: must be an e-mail address, got an object (Promise)",
+    ],
+    [
+      "registration",
+      { email: "ada@shop.example", customerName: 7 },
+      "`customerName`: must be a text, got a number",
+    ],
+    ["payment", { ...payment, paymentId: undefined }, `\`paymentId\`: ${AN_ID}, got undefined`],
+    ["payment", { ...payment, paymentId: Number.NaN }, `\`paymentId\`: ${AN_ID}, got NaN (number)`],
+    ["payment", { ...payment, paymentId: new Date(0) }, `\`paymentId\`: ${AN_ID}, got an object (Date)`],
+    [
+      "payment",
+      { ...payment, paymentId: Buffer.from("12") },
+      `\`paymentId\`: ${AN_ID}, got an object (Buffer)`,
+    ],
+    ["payment", { ...payment, paymentId: [1] }, `\`paymentId\`: ${AN_ID}, got an array`],
+    ["payment", { ...payment, paymentId: { id: 1 } }, `\`paymentId\`: ${AN_ID}, got an object`],
+    [
+      "payment",
+      { ...payment, notBefore: "2026-12-01" },
+      "`notBefore`: must be a valid Date, got a text of 10 characters",
+    ],
+    ["click", {}, `\`affiliateReference\`: must be an affiliate's reference: ${A_REFERENCE}, got undefined`],
   ])("say in the host's words what is wrong with a %s of %o", (kind, input, invalid) => {
     expect(read(kind, input)).toEqual({ invalid });
+  });
+
+  it.each([
+    ["spaces of every kind", " \t\u00a0\u3000\u2009ada@shop.example\r\n"],
+    ["invisible characters", "\ufeff\u200b\u200eada@shop.example\u202c\u2060\u00ad\u2800\u0000"],
+    ["what a link has", "mailto:ada@shop.example"],
+    ["all of it", " MailTo: \u200bada@shop.example "],
+  ])("take %s off an address, which is the same customer", (_, email) => {
+    const { id, data } = event("registration", { email });
+    expect(data).toEqual({ email: "ada@shop.example" });
+    expect(id).toBe(event("registration", { email: "ada@shop.example" }).id);
+  });
+
+  it.each([
+    ["an ObjectId", "507f1f77bcf86cd799439011"],
+    ["a UUID", "0b0f3f5c-2b1e-4d7f-9a44-2f1c5b8e0d3a"],
+    ["a Long", "9007199254740993"],
+  ])("take %s for the id that is its text", (_, text) => {
+    class OfDriver {
+      toString = () => text;
+    }
+    const own = new OfDriver();
+    expect(event("payment", { ...payment, paymentId: own })).toEqual(
+      event("payment", { ...payment, paymentId: text }),
+    );
+    expect(event("registration", { email: "a@b", customerId: own }).data).toMatchObject({ customerId: text });
+    expect(paymentEventId(1, own)).toBe(paymentEventId(1, text));
   });
 
   it("take any input for an event or for invalid, and say why in printable ASCII", () => {

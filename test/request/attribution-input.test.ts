@@ -97,7 +97,7 @@ describe("an attribution that a host passes", () => {
     const { tracker, posted, lines } = await trackerWithService();
     expect(await tracker.trackPayment(order, "c1")).toEqual({ outcome: "rejected", reason: "invalid" });
     expect(lines).toEqual([
-      'express-affiliate: a payment was dropped: the attribution must be what `req.affiliate.snapshot()` gave, as an object or as JSON text, or nothing: got "c1" (string)',
+      'express-affiliate: the payment "o1" was dropped: the attribution must be what `req.affiliate.snapshot()` gave, as an object or as JSON text, or nothing: got "c1" (string)',
     ]);
     expect(await tracker.trackPayment(order, JSON.stringify(ids))).toMatchObject({ outcome: "queued" });
     await tracker.flush();

@@ -70,7 +70,10 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     options: Partial<AffiliateOptions> = {},
     mount: (app: Express, tracker: RequestHandler) => void = (app, tracker) => void app.use(tracker),
   ) {
-    const { tracker, posted, lines } = await trackerWithService(options);
+    const { tracker, posted, lines } = await trackerWithService(options, () => ({
+      success: true,
+      hasAffiliate: true,
+    }));
     const app = express();
     mount(app, tracker);
     app.get("/peek", (req, res) => {
@@ -134,6 +137,15 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  it("says once that `session` returned what is no text, and not that it returned nothing", async () => {
+    let said: unknown;
+    const { peek, lines } = await appWith({ session: () => said as string });
+    for (said of [undefined, null, "", 42, { id: 1 }]) expect(await peek()).toEqual({});
+    expect(lines).toEqual([
+      "express-affiliate: what `session` returned is a number, which is no id; it is ignored",
+    ]);
   });
 
   it.each([".", "..", "undefined", "null", "NaN", "[object Object]"])(

@@ -10,6 +10,9 @@ test("a user's id as attribution is refused, and winston's log says at syslog's 
   const { body: receipt } = await visitor.post("/renewals", { id: "renewal-1", email: erin.email });
   assert.deepEqual(receipt, { outcome: "rejected", reason: "invalid" });
   const [line, ...others] = app.lines.filter((text) => text.includes("was dropped"));
-  assert.match(line, /^warning: express-affiliate: a payment was dropped: .*`req\.affiliate\.snapshot\(\)`/);
+  assert.match(
+    line,
+    /^warning: express-affiliate: the payment "renewal-1" was dropped: .*`req\.affiliate\.snapshot\(\)`/,
+  );
   assert.deepEqual(others, []);
 });
