@@ -9,18 +9,18 @@
  * 1 if the service has not each once, linked, or after 20 minutes (`--minutes`), and ends what it
  * has started.
  *
- * `--short` walks three, in turn by the day of the year.
+ * `--short` walks three, chosen by the commit.
  */
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { App } from "./apps/shared/app.js";
 import { proveApp } from "./apps/shared/prove.js";
 import { startDatabases } from "./frameworks/databases.js";
-import { dayOfYear } from "./shared/day.js";
 import { commandLine } from "./shared/options.js";
 import { pack } from "./shared/packed.js";
 import { partsOf, runParts } from "./shared/run-parts.js";
 import { scratch } from "./shared/scratch.js";
+import { turnOf } from "./shared/turn.js";
 
 const { options, words } = commandLine({
   short: false,
@@ -62,10 +62,10 @@ async function database(): Promise<string> {
   return DATABASE_URL;
 }
 
-/** All, or those whose turn it is today. */
+/** All, or those whose turn it is. */
 function chosen(): string[] {
   const all = partsOf("apps").sort();
   if (!options.short) return all;
-  const day = dayOfYear();
-  return Array.from({ length: IN_SHORT }, (_, nth) => all[(day + nth * STRIDE) % all.length] as string);
+  const first = turnOf("app", all.length);
+  return Array.from({ length: IN_SHORT }, (_, nth) => all[(first + nth * STRIDE) % all.length] as string);
 }

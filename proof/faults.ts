@@ -7,8 +7,8 @@
  * one more than are under way at once. Exits with 1 if that is not so.
  *
  * Real sockets; time goes 200 times as fast. Then the promises in numbers, in real time: see
- * faults/promises.ts. `--short` shows these with the memory and the Postgres outbox on one day, with
- * the others on the next.
+ * faults/promises.ts. `--short` shows these with one local outbox and one on a server, chosen by the
+ * commit.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

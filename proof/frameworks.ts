@@ -4,11 +4,10 @@
  * The recipes of docs/frameworks.md, docs/payments.md, docs/postgres.md and docs/transactions.md,
  * and the bundlers and runtimes of docs/deployment.md, as test/frameworks has them: each is
  * installed beside the packed package in a project of its own, with Express 4 and 5 if its
- * framework takes both, and walked with real requests on Node 20 and 24. Prints a table. Exits with
+ * framework takes both, and walked with real requests on Node 20 and 26. Prints a table. Exits with
  * 1 if a walk fails.
  *
- * `--short` walks every second recipe, each with one Express on one Node: others on the next day. In
- * eight days in a row it walks all.
+ * `--short` walks every second recipe, each with one Express on one Node, chosen by the commit.
  */
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -17,9 +16,9 @@ import { startDatabases } from "./frameworks/databases.js";
 import { install, type Project, walk } from "./frameworks/project.js";
 import { recipes } from "./frameworks/recipes.js";
 import { createTable } from "./frameworks/table.js";
-import { dayOfYear, inTurn } from "./shared/day.js";
 import { nodeOf, pack } from "./shared/packed.js";
 import { scratch } from "./shared/scratch.js";
+import { inTurn, turnOf } from "./shared/turn.js";
 
 const { values } = parseArgs({
   options: {
@@ -32,27 +31,27 @@ const { values } = parseArgs({
   },
 });
 const SIDE_BY_SIDE = 3;
-const day = dayOfYear();
-const NODES = chosen([20, 24], 2);
+const NODES = chosen("Node", [20, 26]);
 const EXPRESS = [4, 5] as const;
 
 const every = Object.keys(recipes);
-const names = values.only ?? (values.short ? every.filter((_, nth) => (nth + day) % 2 === 0) : every);
+const half = turnOf("half of the recipes", 2);
+const names = values.only ?? (values.short ? every.filter((_, nth) => nth % 2 === half) : every);
 const unknown = names.filter((name) => !(name in recipes));
 if (unknown.length > 0) {
   throw new Error(`there is no recipe ${unknown.join(", ")}; there are ${every.join(", ")}`);
 }
 process.exitCode = (await prove()) ? 0 : 1;
 
-/** With `--short`, one of the list, the same for so many days. Otherwise all. */
-function chosen<T>(list: readonly T[], days: number): readonly T[] {
-  return values.short ? [inTurn(list, Math.floor(day / days))] : list;
+/** With `--short`, one of the list. Otherwise all. */
+function chosen<T>(choice: string, list: readonly T[]): readonly T[] {
+  return values.short ? [inTurn(choice, list)] : list;
 }
 
 /** The majors of Express that the recipe is tried with. */
 function expressOf(name: string): readonly (4 | 5)[] {
   const taken = EXPRESS.filter((express) => recipes[name]?.express[express]);
-  return chosen(taken, 4);
+  return chosen(`Express of ${name}`, taken);
 }
 
 async function prove(): Promise<boolean> {

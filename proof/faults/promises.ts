@@ -9,10 +9,10 @@ import { diskOutbox } from "express-affiliate/disk";
 import { programsOfPostgres } from "../../test/helpers/cluster.js";
 import { programOfMariaDb } from "../../test/helpers/mariadb.js";
 import { open as openOn, startServer } from "../outboxes/server.js";
-import { inTurn } from "../shared/day.js";
 import { scratch } from "../shared/scratch.js";
 import { answer, type Conduct, startService } from "../shared/service.js";
 import { keyOf, trackerOf, trackNth } from "../shared/tracker.js";
+import { inTurn } from "../shared/turn.js";
 import { chance } from "../simulate/random.js";
 import { reset, says, silence } from "./service.js";
 
@@ -370,14 +370,14 @@ const SERVERS = [
 export async function provePromises(only: {
   /** The outbox of this name alone: `memory`, `disk`, `Postgres` or `MySQL`. Empty: all. */
   readonly outbox: string;
-  /** One local outbox and one on a server, others on the next day. */
+  /** One local outbox and one on a server, chosen by the commit. */
   readonly short: boolean;
   /** The rows whose name has this text in it. */
   readonly row: string;
 }): Promise<boolean> {
   const meant = <T extends { readonly name: string }>(all: readonly T[]): T[] => {
     const named = all.filter(({ name }) => name === (only.outbox || name));
-    return only.short && named.length > 1 ? [inTurn(named)] : named;
+    return only.short && named.length > 1 ? [inTurn("outbox", named)] : named;
   };
   const subjects: Subject[] = meant(local);
   const servers = [];

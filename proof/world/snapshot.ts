@@ -4,9 +4,9 @@ import { postgresOutbox } from "express-affiliate/postgres";
 import mysql from "mysql2/promise";
 import pg from "pg";
 import { type Kind, startServer } from "../outboxes/server.js";
-import { inTurn } from "../shared/day.js";
 import { answer, startService } from "../shared/service.js";
 import { trackerOf } from "../shared/tracker.js";
+import { inTurn } from "../shared/turn.js";
 import { type Figure, figuresOf, type Part } from "./shared/part.js";
 import { paymentOf } from "./shared/payments.js";
 
@@ -24,10 +24,10 @@ interface Period {
   readonly blocks: readonly number[];
 }
 
-/** In short, one of the two: the other one on the next day. */
+/** In short, one of the two, chosen by the commit. */
 function kindsOf(short: boolean): readonly Kind[] {
   const both: readonly Kind[] = ["postgres", "mysql"];
-  return short ? [inTurn(both)] : both;
+  return short ? [inTurn("server", both)] : both;
 }
 
 export default {
