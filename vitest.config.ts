@@ -1,6 +1,7 @@
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { inlineForVite } from "./inline-plugin.js";
+import { isFull } from "./test/helpers/scale.js";
 import { ALONE } from "./test/setup/alone.js";
 import { fastTests } from "./test/setup/fast.js";
 import tsconfig from "./tsconfig.json" with { type: "json" };
@@ -10,14 +11,10 @@ const SLOW = "test/**/*.slow.test.ts";
 const BROWSER = "test/browser/**";
 const fast = fastTests().filter((file) => !ALONE.includes(file));
 
-// With TEST_SCALE=full the promises of delivery are kept for more events, and a test may take longer.
-const isFull = process.env.TEST_SCALE === "full";
-
 // Each takes 16 seconds or more on two slow cores.
 const LONGEST = [
-  ...["outbox/sql/contract", "outbox/contract", "outbox/postgres/clocks", "outbox/postgres/faults"],
-  ...["outbox/disk/thread/undici", "outbox/disk/killed", "delivery/bodies", "delivery/unreachable"],
-  ...["delivery/promises", "delivery/promises-on-disk"],
+  ...["outbox/sql/contract", "outbox/contract", "delivery/promises", "delivery/promises-on-disk.slow"],
+  ...["delivery/bodies", "delivery/unreachable"],
 ].map((name) => `/test/${name}.test.ts`);
 
 /** Begins the longest files of a project first. Otherwise one of them runs alone at the end. */

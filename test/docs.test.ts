@@ -5,11 +5,9 @@ import packageJson from "../package.json" with { type: "json" };
 import { recipes } from "../proof/frameworks/recipes.js";
 import tsconfig from "../tsconfig.json" with { type: "json" };
 import typedoc from "../typedoc.config.js";
-import { problemsIn } from "./helpers/docs/check.js";
 import {
   anchorsOf,
   blocksOf,
-  isCode,
   linksOf,
   pages,
   partOf,
@@ -17,40 +15,6 @@ import {
   root,
   textOf,
 } from "./helpers/docs/pages.js";
-
-const code = pages.flatMap(blocksOf).filter(isCode);
-
-describe("the docs' code", () => {
-  it("is right, says TypeScript, which checks the quick start as strictly as the source", () => {
-    const ours = code.filter((block) => recipesOf(block).length === 0);
-    const quickStart = code.filter(({ page }) => page === "docs/quick-start.md");
-    expect(quickStart).not.toEqual([]);
-    expect(problemsIn([...ours, ...quickStart.map((block) => ({ ...block, info: "ts" }))])).toEqual([]);
-  }, 60_000);
-
-  it("would not get away with a mistake", () => {
-    const blocks = [
-      ["js", "tracker.onSignup();"],
-      ["js", 'import { memoryOutbocks } from "express-affiliate";'],
-      ["js", "await tracker.flush();\ntracker.trackPayment({ paymentId: 1 });"],
-      ["js", "supertest();"],
-      ["ts", "affiliate({ baseUrl, clientId: process.env.ID });"],
-    ].map(([info = "", code = ""], nth) => ({
-      page: "README.md",
-      heading: "",
-      line: 10 * (nth + 1),
-      info,
-      code,
-    }));
-    expect(problemsIn(blocks)).toEqual([
-      expect.stringContaining("README.md:50: Type 'string | undefined' is not assignable"),
-      expect.stringContaining("README.md:10: Property 'onSignup' does not exist"),
-      expect.stringContaining("README.md:20: '\"express-affiliate\"' has no exported member"),
-      expect.stringContaining("README.md:31: Argument of type '{ paymentId: number; }'"),
-      expect.stringContaining("README.md:40: Cannot find name 'supertest'"),
-    ]);
-  }, 60_000);
-});
 
 describe("the docs' recipes", () => {
   const shown = pages

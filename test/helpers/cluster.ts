@@ -17,8 +17,12 @@ export interface Address {
 /** A PostgreSQL server of one's own. */
 export interface Cluster extends Address, OwnServer {}
 
-/** The directory of PostgreSQL's programs; `undefined` if there is no server on this machine. */
+/**
+ * The directory of PostgreSQL's programs, Debian's or `POSTGRES_PROGRAMS`; `undefined` if there is
+ * no server on this machine.
+ */
 export function programsOfPostgres(): string | undefined {
+  if (process.env.POSTGRES_PROGRAMS) return process.env.POSTGRES_PROGRAMS;
   try {
     const programs = execFileSync("pg_config", ["--bindir"], { encoding: "utf8", stdio: "pipe" }).trim();
     // pg_config comes with the client's library too.

@@ -13,9 +13,8 @@ import { NOW } from "../../src/outbox/mysql/literals.js";
 import { forgetOld } from "../../src/outbox/mysql/upkeep.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { type Address, addressOf, type MariaDb, programOfMariaDb, startMariaDb } from "./mariadb.js";
+import { isLeftOut } from "./scale.js";
 import { REMEMBER_MS, type Settling, type SqlDatabase, trackRequests } from "./sql-database.js";
-
-const isSkipped = programOfMariaDb() === undefined && !process.env.CI;
 
 export interface Database<Server extends Address = Address>
   extends SqlDatabase<mysql.Pool, MysqlOutbox, Partial<MysqlOutboxOptions>> {
@@ -67,8 +66,7 @@ function describeWith<Server extends Address>(
   tests: (database: Database<Server>) => void,
   { start, end }: { start(): Promise<Server>; end?(server: Server): Promise<void> },
 ): void {
-  if (isSkipped) console.warn(`skipped, for there is no MariaDB server on this machine: ${name}`);
-  describe.skipIf(isSkipped)(name, () => {
+  describe.skipIf(isLeftOut(name, "MariaDB", programOfMariaDb() !== undefined, false))(name, () => {
     const pools: mysql.Pool[] = [];
     let shared: mysql.Pool;
     let prefixes = 0;

@@ -12,9 +12,8 @@ import { openDatabase } from "../../src/outbox/postgres/database.js";
 import { forgetOld } from "../../src/outbox/postgres/upkeep.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { type Address, addressOf, type Cluster, programsOfPostgres, startCluster } from "./cluster.js";
+import { isLeftOut } from "./scale.js";
 import { REMEMBER_MS, type Settling, type SqlDatabase, trackRequests } from "./sql-database.js";
-
-const isSkipped = programsOfPostgres() === undefined && !process.env.CI;
 
 export interface Database<Server extends Address = Address>
   extends SqlDatabase<pg.Pool, PostgresOutbox, Partial<PostgresOutboxOptions>> {
@@ -63,8 +62,8 @@ function describeWith<Server extends Address>(
   tests: (database: Database<Server>) => void,
   { start, end }: { start(): Promise<Server>; end?(server: Server): Promise<void> },
 ): void {
-  if (isSkipped) console.warn(`skipped, for there is no PostgreSQL server on this machine: ${name}`);
-  describe.skipIf(isSkipped)(name, () => {
+  const isShared = end === undefined;
+  describe.skipIf(isLeftOut(name, "PostgreSQL", programsOfPostgres() !== undefined, isShared))(name, () => {
     const pools: pg.Pool[] = [];
     let shared: pg.Pool;
     let schemas = 0;

@@ -16,9 +16,6 @@ const isPoison = (call: Call) => visitorIn(call).startsWith("poison");
 
 const NOTHING_LEFT = { queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 } };
 
-/** Whether a test of which there can be more or less does all that it can: see vitest.config.ts. */
-export const isFull = process.env.TEST_SCALE === "full";
-
 /** The number of events: storing takes time, even if time is virtual. */
 export interface Scale {
   /** How many events wait, if many do. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { simulateRoutes } from "../../proof/front/routes.js";
-import { isFull } from "../helpers/promises.js";
+import { isFull } from "../helpers/scale.js";
 
 it("reports a payment once, if and only if its visitor got an answer below 400 or hung up on one", async () => {
   const seed = Date.now();

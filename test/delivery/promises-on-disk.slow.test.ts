@@ -1,5 +1,6 @@
 import { describe } from "vitest";
-import { isFull, testPromises } from "../helpers/promises.js";
+import { testPromises } from "../helpers/promises.js";
+import { isFull } from "../helpers/scale.js";
 import { virtualDisk } from "../helpers/virtual-disk.js";
 
 const HOUR_MS = 3_600_000;
