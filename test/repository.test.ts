@@ -21,6 +21,24 @@ it("runs every proof in .ci/run", () => {
   expect(new Set([...calls].map(([, name]) => name))).toEqual(new Set(proofs));
 });
 
+const workflows = readdirSync(join(root, ".github/workflows")).map((name) => `.github/workflows/${name}`);
+
+it("takes each action of the workflows by its digest", () => {
+  const actions = workflows.flatMap((file) =>
+    [...textOf(file).matchAll(/uses: (\S+)/g)].map(([, name]) => name),
+  );
+  expect(actions).not.toEqual([]);
+  const theirs = actions.filter((name) => name !== "./.github/workflows/ci.yml");
+  for (const name of theirs) expect(name).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
+});
+
+it("publishes without a token, and only what CI has passed", () => {
+  const { jobs } = parse(textOf(".github/workflows/release.yml"));
+  expect(jobs.publish).toMatchObject({ needs: "ci", permissions: { "id-token": "write" } });
+  expect(jobs.ci.uses).toBe("./.github/workflows/ci.yml");
+  for (const file of workflows) expect(textOf(file)).not.toContain("secrets.");
+});
+
 it.each([
   [`v${manifest.version}`, 0],
   ["v99.0.0", 1],
