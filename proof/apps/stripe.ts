@@ -19,12 +19,10 @@ const PLUGIN = `plugins: [
 
 const ON_EVENT = `
         onEvent: async (event) => {
-          if (event.type !== "invoice.paid") return;
-          const { id, customer, amount_paid } = event.data.object;
-          const user = await database.query.user.findFirst({ where: { stripeCustomerId: String(customer) } });
-          if (!user) return;
-          const payment = { paymentId: id, customerEmail: user.email, leadValue: amount_paid / 100 };
-          await tracker.trackPayment(payment, user.affiliate);
+          const told = readStripe(event);
+          if (told?.type !== "payment") return;
+          const user = await database.query.user.findFirst({ where: { stripeCustomerId: told.customerId ?? "" } });
+          if (user) await tracker.trackPayment({ ...told.payment, customerEmail: user.email }, user.affiliate);
         },
 `;
 
@@ -51,6 +49,11 @@ export default {
       below: "const app = express();",
       add: "app.use(tracker.onClick());",
     },
+    {
+      file: "shop/packages/auth/src/index.ts",
+      below: 'import Stripe from "stripe";',
+      add: 'import { stripe as readStripe } from "express-affiliate/gateways";',
+    },
     { file: "shop/packages/auth/src/index.ts", below: "createCustomerOnSignUp: true,", add: ON_EVENT },
   ],
   walk(walk) {
@@ -68,10 +71,13 @@ export default {
     return walkShop(walk, {
       signUp: signUpByEmail,
       async pay(_visitor, { email }, nth) {
-        const invoice = { id: `in_${nth}`, object: "invoice", customer: `cus_${email}`, amount_paid: 1_990 };
-        const charge = { id: `ch_${nth}`, object: "charge", amount_refunded: invoice.amount_paid };
-        const order = await paid(19.9, () => send("invoice.paid", invoice));
-        return { ...order, refund: () => send("charge.refunded", charge) };
+        const charge = {
+          ...{ id: `ch_${nth}`, object: "charge", customer: `cus_${email}`, currency: "eur" },
+          ...{ amount: 1_990, amount_captured: 1_990, captured: true },
+        };
+        const order = await paid(19.9, () => send("charge.succeeded", charge));
+        const refunded = { ...charge, amount_refunded: 1_990, refunded: true };
+        return { ...order, refund: () => send("charge.refunded", refunded) };
       },
     });
   },

@@ -114,9 +114,18 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   webpack: { express: { 5: { webpack: "^5.112.2" } } },
   deno: { express: { 5: { deno: "^2.9.6" } } },
   bun: { express: { 5: { bun: "^1.4.5" } } },
-  stripe: { express: onBoth({ stripe: "^23.1.0" }) },
+  gateways: {
+    express: onBoth({
+      "@adyen/api-library": "^32.1.0",
+      "@mollie/api-client": "^4.6.0",
+      "@paddle/paddle-node-sdk": "^3.10.0",
+      braintree: "^3.40.0",
+      razorpay: "^2.9.8",
+      square: "^46.0.0",
+      stripe: "^23.1.0",
+    }),
+  },
   renewals: { express: onBoth({ pg: "^8.23.1" }), postgres: true },
-  gateway: { express: onBoth({}) },
   pg: inTransactions({}),
   "postgres-js": inTransactions({ postgres: "^3.4.9" }),
   prisma: {

@@ -1,4 +1,4 @@
-import { GatewayError, shown } from "./errors.js";
+import { gatewayError, shown } from "./errors.js";
 import { Fields } from "./fields.js";
 import { attributionIn } from "./metadata.js";
 import { refundOf, saleOf, type Told } from "./told.js";
@@ -28,7 +28,7 @@ export interface AdyenOptions {
 export function adyen(given: unknown, options: AdyenOptions): Told {
   const capture: unknown = options?.capture;
   if (capture !== "automatic" && capture !== "manual")
-    throw new GatewayError(`adyen: \`capture\` must be "automatic" or "manual", got ${shown(capture)}`);
+    throw gatewayError(`adyen: \`capture\` must be "automatic" or "manual", got ${shown(capture)}`);
   const { type, event: item } = Fields.of("adyen", given, "eventCode");
   const isAutomatic = capture === "automatic";
   // Adyen's customer area sends tests, with ids such as test_AUTHORISATION_1.

@@ -1,4 +1,4 @@
-import { type Gateway, GatewayError, shown } from "./errors.js";
+import { type Gateway, gatewayError, shown } from "./errors.js";
 
 const listed = (codes: string) => codes.split(" ");
 const decimalsOf = (decimals: number, codes: string) =>
@@ -47,10 +47,10 @@ export function majorUnits(amount: number | string | bigint, currency: string, g
   const code = String(currency).toUpperCase();
   const decimals = decimalsIn(code, gateway);
   if (decimals === undefined)
-    throw new GatewayError(`\`currency\` must be one of ISO 4217, got ${shown(currency)}`);
+    throw gatewayError(`\`currency\` must be one of ISO 4217, got ${shown(currency)}`);
   const major = Number(isWhole(amount) ? amount : Number.NaN) / 10 ** decimals;
   if (!Number.isFinite(major))
-    throw new GatewayError(
+    throw gatewayError(
       `\`amount\` must be a whole number of minor units, such as 1990, got ${shown(amount)}`,
     );
   return major;

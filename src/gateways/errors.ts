@@ -12,11 +12,9 @@ export type Gateway =
   | "square"
   | "adyen";
 
-/** `ERR_AFFILIATE_GATEWAY`: an event or an amount cannot be read. Shows no customer's address. */
-export class GatewayError extends AffiliateError {
-  constructor(message: string) {
-    super("ERR_AFFILIATE_GATEWAY", `affiliate: ${message}`);
-  }
+/** An event or an amount cannot be read. Shows no customer's address. */
+export function gatewayError(message: string): AffiliateError {
+  return new AffiliateError("ERR_AFFILIATE_GATEWAY", `affiliate: ${message}`);
 }
 
 /** What arrived. A longer text, or one with other characters, may be an address. */

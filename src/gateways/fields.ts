@@ -1,5 +1,5 @@
 import { decimalsIn, isWhole, majorUnits } from "./amounts.js";
-import { type Gateway, GatewayError, shown } from "./errors.js";
+import { type Gateway, gatewayError, shown } from "./errors.js";
 
 /**
  * Reads fields of an event by their paths, as the gateway's documentation has them. If a gateway's
@@ -21,7 +21,7 @@ export class Fields {
   /** The event's type, which stands in its field `typeField`, and its fields. */
   static of(gateway: Gateway, given: unknown, typeField: string): { type: string; event: Fields } {
     if (typeof given !== "object" || given === null || Array.isArray(given) || ArrayBuffer.isView(given))
-      throw new GatewayError(
+      throw gatewayError(
         `${gateway}: the event: \`${typeField}\` is missing, because the event must be an object, got ${shown(given)}`,
       );
     const type = new Fields(gateway, "the event", given).text(typeField);
@@ -82,7 +82,7 @@ export class Fields {
 
   refuse(path: string, mustBe: string): never {
     const field = `\`${this.#at}${path}\``;
-    throw new GatewayError(
+    throw gatewayError(
       `${this.#gateway}: ${this.#event}: ${field} must be ${mustBe}, got ${shown(this.get(path))}`,
     );
   }

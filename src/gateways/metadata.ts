@@ -1,4 +1,4 @@
-import { type Gateway, GatewayError } from "./errors.js";
+import { type Gateway, gatewayError } from "./errors.js";
 
 /** What `req.affiliate.snapshot()` gives, also as a row's nullable columns. */
 export type Snapshot = {
@@ -41,7 +41,7 @@ export function metadata(
   const affiliate = JSON.stringify({ clickId: clickId || undefined, sessionId: sessionId || undefined });
   const longest = LONGEST[gateway] ?? Number.POSITIVE_INFINITY;
   if (affiliate.length > longest)
-    throw new GatewayError(
+    throw gatewayError(
       `${gateway}: metadata: \`affiliate\` must have at most ${longest} characters, got ${affiliate.length}`,
     );
   return { affiliate };

@@ -7,8 +7,8 @@ import { refundOf, saleOf, type Told } from "./told.js";
  *
  * | event | gives |
  * | --- | --- |
- * | `payment.created`, `payment.updated`, once `COMPLETED` | a sale, without its tip |
- * | `refund.created`, `refund.updated`, once `COMPLETED` | a refund |
+ * | `payment.created`, `payment.updated`, once completed | a sale, without its tip |
+ * | `refund.created`, `refund.updated`, once completed | a refund |
  * | `dispute.created` | a refund with `isDispute` |
  *
  * The id is the payment's. Square says the amount of each refund, not their sum. A payment has no

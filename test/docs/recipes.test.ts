@@ -1,12 +1,10 @@
 import express from "express";
-import type { Attribution } from "express-affiliate";
-import { expect, it, onTestFinished } from "vitest";
-import { order } from "../helpers/conversions.js";
+import type { Attribution, Payment } from "express-affiliate";
+import type { Sale } from "express-affiliate/gateways";
+import { expect, it } from "vitest";
+import { bodies } from "../gateways/bodies.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { browser, referred, startShop } from "../helpers/docs/shop.js";
-import { serve } from "../helpers/express.js";
-import { startService } from "../helpers/service.js";
-import { startTracker } from "../helpers/tracker.js";
 
 const page = pageToRun("docs/recipes.md");
 const json = express.json();
@@ -18,31 +16,29 @@ async function shopWithClick() {
   return shop;
 }
 
-it("Stripe Checkout is a payment of the affiliate, through the session's metadata", async () => {
+it("a checkout page keeps the snapshot of who came by a link, and the payment's event gives it back", async () => {
   const { app, tracker, sandbox } = await shopWithClick();
-  const sessions: { metadata: Record<string, string> }[] = [];
-  const create = async (session: { metadata: Record<string, string> }) => {
-    sessions.push(session);
+  const intents: { metadata: Record<string, string> }[] = [];
+  const create = async (session: { payment_intent_data: { metadata: Record<string, string> } }) => {
+    intents.push(session.payment_intent_data);
     return { url: "https://checkout.stripe.example/" };
   };
-  const stripe = { checkout: { sessions: { create } } };
-  const { checkoutCompleted } = await page.run("Stripe Checkout", { app, tracker, stripe });
+  await page.run("A guest, or a checkout page", {
+    app,
+    tracker,
+    stripe: { checkout: { sessions: { create } } },
+  });
   await referred(app).post("/checkout").send({ price: "price_1" }).expect(303);
   await browser(app).post("/checkout").send({ price: "price_1" }).expect(303);
-  const [ofAlice, ofNobody] = sessions;
-  expect(Object.values(ofAlice?.metadata ?? {})).toEqual(['{"clickId":"c1","sessionId":"s1"}']);
-
-  const paid = { id: "cs_1", payment_intent: "pi_1", payment_status: "paid", amount_total: 1990 };
-  const session = { ...paid, ...ofAlice, customer_details: { email: "ada@shop.example" } };
-  await checkoutCompleted({ ...session, payment_status: "unpaid" });
-  await checkoutCompleted(session);
-  await checkoutCompleted(session);
-  await checkoutCompleted({ ...session, ...ofNobody, id: "cs_2", payment_intent: "pi_2" });
+  const [ofAlice, ofNobody] = intents.map(({ metadata }) => metadata);
+  expect(ofNobody).toEqual({});
+  // Stripe copies a payment intent's metadata to its charge.
+  const { affiliate = "" } = ofAlice ?? {};
+  const charge = bodies.stripe.sale({ id: "ch_1", minor: 1_990, email: "ada@shop.example", affiliate });
+  const { payment, attribution } = bodies.stripe.read(charge) as Sale;
+  await tracker.trackPayment(payment as Payment, attribution);
   await tracker.flush();
   expect(sandbox.ledger.payments()).toMatchObject([{ affiliateReference: "ALICE", leadValue: 19.9 }]);
-  expect(tracker.stats().skipped["no-attribution"]).toBe(1);
-  // By the id that `charge.refunded` has.
-  expect(await tracker.cancelPayment("pi_1")).toBe("sent");
 });
 
 it("a code typed at checkout credits the code's affiliate; without one, the link's", async () => {
@@ -79,34 +75,4 @@ it("the banner has the affiliate's name, or none if nobody invited, and while th
   expect(nameOf(await browser(app).get("/invited-by"))).toBeNull();
   await sandbox.fail("503");
   expect(nameOf(await referred(app).get("/invited-by"))).toBeNull();
-});
-
-it("a proxy before a service that differs gives it the payment in its own words, and the tracker its answer", async () => {
-  let isLost = false;
-  const service = await startService((_request, res) => {
-    if (isLost) return void res.destroy();
-    res.statusCode = 201;
-    return { ok: true };
-  });
-  process.env.SERVICE_URL = service.url;
-  onTestFinished(() => void delete process.env.SERVICE_URL);
-  const { payment } = await page.run("If your service differs");
-  const { port } = await serve(express().use(json).post("/api/v1/tracking/lead/payment", payment));
-  const baseUrl = `http://127.0.0.1:${port}`;
-  const tracker = startTracker({ baseUrl, apiKey: "key", confirmReferral: "never" });
-  const report = (paymentId: string) =>
-    tracker.trackPayment({ ...order, paymentId }, { sessionId: paymentId });
-  await report("s1");
-  await tracker.flush();
-  expect(service.posted).toMatchObject([
-    {
-      path: "/v2/conversions",
-      headers: { authorization: "Bearer key", "idempotency-key": expect.stringMatching(/\w{16}/) },
-      body: { email: "ada@shop.example", cents: 1990, visitor: "s1" },
-    },
-  ]);
-  isLost = true;
-  const dead = new Promise((resolve) => tracker.on("dead", resolve));
-  await report("s2");
-  expect(await dead).toMatchObject({ reason: "unconfirmed" });
 });

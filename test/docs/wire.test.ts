@@ -1,6 +1,10 @@
+import express from "express";
 import { recordingOutbox } from "express-affiliate/testing";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { order } from "../helpers/conversions.js";
 import { textOf } from "../helpers/docs/pages.js";
+import { pageToRun } from "../helpers/docs/run.js";
+import { serve } from "../helpers/express.js";
 import { startService } from "../helpers/service.js";
 import { startTracker } from "../helpers/tracker.js";
 
@@ -85,4 +89,34 @@ it.each(rows)("says what becomes of a long $name", async ({ name, longest, becom
   expect(outcome).toBe(becomes === "refused" ? "rejected" : "queued");
   if (becomes === "cut") expect(lengths()).toEqual([longest]);
   else for (const length of lengths()) expect(length).not.toBe(longest + 1);
+});
+
+it("a proxy before a service that differs gives it the payment in its own words, and the tracker its answer", async () => {
+  let isLost = false;
+  const service = await startService((_request, res) => {
+    if (isLost) return void res.destroy();
+    res.statusCode = 201;
+    return { ok: true };
+  });
+  process.env.SERVICE_URL = service.url;
+  onTestFinished(() => void delete process.env.SERVICE_URL);
+  const { payment } = await pageToRun("docs/wire.md").run("If your service differs");
+  const { port } = await serve(express().use(express.json()).post("/api/v1/tracking/lead/payment", payment));
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const tracker = startTracker({ baseUrl, apiKey: "key", confirmReferral: "never" });
+  const report = (paymentId: string) =>
+    tracker.trackPayment({ ...order, paymentId }, { sessionId: paymentId });
+  await report("s1");
+  await tracker.flush();
+  expect(service.posted).toMatchObject([
+    {
+      path: "/v2/conversions",
+      headers: { authorization: "Bearer key", "idempotency-key": expect.stringMatching(/\w{16}/) },
+      body: { email: "ada@shop.example", cents: 1990, visitor: "s1" },
+    },
+  ]);
+  isLost = true;
+  const dead = new Promise((resolve) => tracker.on("dead", resolve));
+  await report("s2");
+  expect(await dead).toMatchObject({ reason: "unconfirmed" });
 });

@@ -31,7 +31,7 @@ interface Stripe {
   readonly checkout: {
     readonly sessions: {
       create(session: {
-        metadata: Record<string, string>;
+        payment_intent_data: { metadata: Record<string, string> };
         [field: string]: unknown;
       }): Promise<{ url: string }>;
     };
@@ -75,7 +75,6 @@ declare global {
   const order: Order;
   const invoice: Order;
   const payment: core.Payment;
-  const payments: { stripe(invoice: object): { paymentId: string; leadValue: number } };
   const stripe: Stripe;
   const completeCheckout: RequestHandler;
   /** Of an order, or a handler of the route. */

@@ -1,0 +1,73 @@
+import { refunded } from "express-affiliate/gateways";
+
+/** Units of a currency for one euro, the programme's. Yours come from where your accounts take theirs. */
+const perEuro = { EUR: 1, USD: 1.25, JPY: 160, KWD: 0.32 };
+
+/**
+ * A shop that learns of its payments from a gateway's webhook.
+ *
+ * @param express Express itself, 4 or 5.
+ * @param verified Resolves with what the gateway's library gives; with nothing, or rejects, if the gateway did not sign it.
+ * @param read The gateway's function of `express-affiliate/gateways`.
+ * @param windowMs How long customers may return what they bought.
+ */
+export function createShop({
+  express,
+  tracker,
+  verified,
+  read,
+  windowMs: WINDOW_MS = 14 * 24 * 60 * 60 * 1_000,
+}) {
+  const app = express();
+  // Tables of the shop's database. `users` is by the gateway's id of the customer, the rest by `paymentId`.
+  const users = new Map();
+  const unlinked = new Map();
+  const invalid = new Map();
+  const sales = new Map();
+  const refunds = new Map();
+  const corrections = new Map();
+
+  // #region recipe
+  app.post("/webhooks/payments", express.raw({ type: "*/*" }), (req, res, next) => {
+    handle(req).then((status) => res.sendStatus(status), next);
+  });
+
+  async function handle(req) {
+    const event = await verified(req).catch(() => undefined);
+    if (!event) return 400;
+    const told = read(event);
+    if (told?.type === "refund") refunds.set(told.paymentId, [...(refunds.get(told.paymentId) ?? []), told]);
+    const sale = told?.payment ? told : told?.sale;
+    return sale ? report(sale) : correct(told?.paymentId);
+  }
+
+  async function report(sale) {
+    const { payment, currency, customerId, attribution } = sale;
+    const user = users.get(customerId);
+    if (customerId && !user && !attribution) unlinked.set(payment.paymentId, sale);
+    const leadValue = inEuros(payment.leadValue, currency);
+    const paid = { ...payment, leadValue, notBefore: new Date(Date.now() + WINDOW_MS) };
+    if (user) paid.customerEmail = user.email;
+    const receipt = await tracker.trackPayment(paid, user ? user.affiliate : attribution);
+    if (receipt.reason === "invalid") invalid.set(payment.paymentId, sale);
+    else if (receipt.outcome === "rejected") return 500;
+    if (receipt.id) sales.set(payment.paymentId, { payment, receiptId: receipt.id });
+    return correct(payment.paymentId);
+  }
+
+  async function correct(paymentId) {
+    const [sale, all] = [sales.get(paymentId), refunds.get(paymentId)];
+    if (!sale || !all) return 204;
+    const { amount, isFull, isDisputed } = refunded(sale.payment, all);
+    const isWithdrawn = isFull && (await tracker.cancelPayment(paymentId)) === "cancelled";
+    corrections.set(paymentId, { amount, isDisputed, isWithdrawn, receiptId: sale.receiptId });
+    return 204;
+  }
+  // #endregion
+
+  function inEuros(amount, currency) {
+    return Math.round((amount / perEuro[currency]) * 100) / 100;
+  }
+
+  return { app, users, unlinked, invalid, sales, refunds, corrections, report };
+}

@@ -1,0 +1,223 @@
+import type { Express } from "express";
+import type { Gateway, Refund } from "express-affiliate/gateways";
+import * as gateways from "express-affiliate/gateways";
+import fc from "fast-check";
+import Stripe from "stripe";
+import { describe, expect, it } from "vitest";
+import { createShop } from "../frameworks/gateways/payments.js";
+import { eachExpress, serve } from "../helpers/express.js";
+import { trackerWithService } from "../helpers/tracker-with-service.js";
+import { bodies, everyGateway, type Paid, parts } from "./bodies.js";
+
+const SECRET = "whsec_of_the_test";
+const stripe = new Stripe("sk_test_1");
+const snapshot = { clickId: "c1", sessionId: "s1" };
+const ada = { email: "ada@shop.example", affiliate: snapshot };
+const paid: Paid = { id: "ch_1", minor: 1_990, customer: "cus_1" };
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+interface Req {
+  readonly body: Buffer;
+  get(name: string): string | undefined;
+}
+
+/** The shop of docs/payments.md, and how its gateway posts to it. */
+async function startShop({
+  express = eachExpress[1].express as () => Express,
+  gateway = "stripe" as Gateway,
+  windowMs = 14 * DAY_MS,
+} = {}) {
+  const { tracker, posted } = await trackerWithService();
+  const verified =
+    gateway === "stripe"
+      ? async (req: Req) =>
+          stripe.webhooks.constructEvent(req.body, req.get("stripe-signature") ?? "", SECRET)
+      : async ({ body }: Req) => JSON.parse(String(body));
+  const { read } = bodies[gateway];
+  const shop = createShop({ express, tracker, verified, read, windowMs });
+  const { port } = await serve(shop.app as Express);
+  /** Signed as Stripe signs; resolves with the answer's status. */
+  async function post(event: object, signature?: string): Promise<number> {
+    const payload = JSON.stringify(event);
+    const signed = signature ?? stripe.webhooks.generateTestHeaderString({ payload, secret: SECRET });
+    const headers = { "content-type": "application/json", "stripe-signature": signed };
+    const url = `http://127.0.0.1:${port}/webhooks/payments`;
+    const { status } = await fetch(url, { method: "POST", headers, body: payload });
+    return status;
+  }
+  shop.users.set("cus_1", ada);
+  /** What is left for a person to correct. */
+  const left = () => [...shop.corrections.values()].filter(({ isWithdrawn }) => !isWithdrawn);
+  return { ...shop, left, tracker, posted, post };
+}
+
+const { charge, event } = parts.stripe;
+const sold = (fields: Partial<Paid> = {}) => bodies.stripe.sale({ ...paid, ...fields });
+const returned = (soFar: number) => bodies.stripe.refund(paid, { nth: soFar, minor: soFar, soFar });
+
+describe.each(eachExpress)("$name: the recipe", ({ express }) => {
+  const start = (options = {}) => startShop({ express: express as () => Express, ...options });
+
+  it("reports a payment of the customer's affiliate, once, however often the webhook comes", async () => {
+    const { post, posted, tracker } = await start({ windowMs: 0 });
+    expect(await Promise.all([post(sold()), post(sold()), post(sold())])).toEqual([204, 204, 204]);
+    await tracker.flush();
+    expect(posted).toMatchObject([{ body: { customerEmail: ada.email, leadValue: 19.9, sessionId: "s1" } }]);
+  });
+
+  it("answers 400 to what the gateway did not sign, and 500 through `next` to what cannot be read", async () => {
+    const { post, tracker } = await start();
+    const wrong = stripe.webhooks.generateTestHeaderString({ payload: "{}", secret: SECRET });
+    expect(await post(sold(), wrong)).toBe(400);
+    expect(await post(sold(), "")).toBe(400);
+    expect(await post(event("charge.succeeded", charge(paid, { currency: "xyz" })))).toBe(500);
+    expect(await post(event("customer.created", {}))).toBe(204);
+    expect(tracker.stats().queued).toBe(0);
+  });
+
+  it("answers 500 if the payment was not stored, so that the webhook comes again", async () => {
+    const { post, tracker } = await start();
+    await tracker.close();
+    expect(await post(sold())).toBe(500);
+  });
+});
+
+describe("what the samples of the past lost", () => {
+  it("a full refund of a subscription's charge withdraws the commission", async () => {
+    const { post, tracker, left } = await startShop();
+    // The invoice and the payment intent tell of the same payment, and are not listened to.
+    await post(
+      event("invoice.paid", { id: "in_1", object: "invoice", customer: "cus_1", amount_paid: 1_990 }),
+    );
+    await post(event("payment_intent.succeeded", { id: "pi_ch_1", object: "payment_intent" }));
+    await post(sold());
+    expect(tracker.stats().queued).toBe(1);
+    await post(returned(1_990));
+    expect(tracker.stats().queued).toBe(0);
+    expect(await tracker.cancelPayment("ch_1")).toBe("cancelled");
+    expect(left()).toEqual([]);
+  });
+
+  it("a payment without `receipt_email` has the address of the customer's row", async () => {
+    const { post, posted, tracker, invalid } = await startShop({ windowMs: 0 });
+    expect(await post(event("charge.succeeded", charge(paid, { receipt_email: null })))).toBe(204);
+    await tracker.flush();
+    expect(posted).toMatchObject([{ body: { customerEmail: ada.email } }]);
+    expect(invalid.size).toBe(0);
+  });
+
+  it("a guest's payment without any address is kept for a person, and its webhook comes no more", async () => {
+    const { post, invalid } = await startShop();
+    const guest = { id: "ch_2", minor: 500, affiliate: JSON.stringify(snapshot) };
+    expect(await post(bodies.stripe.sale(guest))).toBe(204);
+    expect([...invalid.keys()]).toEqual(["ch_2"]);
+  });
+
+  it("a payment before the event that links its customer is kept, and reported then", async () => {
+    const { post, users, unlinked, report, tracker } = await startShop();
+    expect(await post(sold({ customer: "cus_2" }))).toBe(204);
+    expect(tracker.stats().queued).toBe(0);
+    users.set("cus_2", ada);
+    expect(await report(unlinked.get("ch_1"))).toBe(204);
+    expect(tracker.stats().queued).toBe(1);
+  });
+
+  it("a partial and then a full refund of a payment that waits leave nothing to correct", async () => {
+    const { post, left, tracker } = await startShop();
+    await post(sold());
+    await post(returned(500));
+    expect(left()).toMatchObject([{ amount: 5 }]);
+    await post(returned(1_990));
+    expect(left()).toEqual([]);
+    expect(tracker.stats().queued).toBe(0);
+  });
+
+  it("a checkout's metadata is found in its charge, which has that of the payment intent", async () => {
+    const { post, posted, tracker } = await startShop({ windowMs: 0 });
+    const { affiliate } = gateways.metadata(snapshot) as { affiliate: string };
+    await post(bodies.stripe.sale({ id: "ch_3", minor: 1_990, email: "bo@shop.example", affiliate }));
+    await tracker.flush();
+    expect(posted).toMatchObject([{ body: { customerEmail: "bo@shop.example", sessionId: "s1" } }]);
+  });
+});
+
+describe("the recipe", () => {
+  it("reports nothing of a customer without a snapshot, whatever the metadata says", async () => {
+    const { post, users, tracker, corrections } = await startShop();
+    users.set("cus_1", { ...ada, affiliate: null });
+    expect(await post(sold({ affiliate: JSON.stringify(snapshot) }))).toBe(204);
+    expect(await post(returned(500))).toBe(204);
+    expect(tracker.stats()).toMatchObject({ queued: 0, skipped: { "no-attribution": 1 } });
+    expect(corrections.size).toBe(0);
+  });
+
+  it.each([
+    [2_500, "USD", 20],
+    [1_600, "JPY", 10],
+    [3_200, "KWD", 10],
+  ])("reports %s in minor units of %s as %s in euros", async (minor, currency, leadValue) => {
+    const { post, posted, tracker } = await startShop({ windowMs: 0 });
+    await post(sold({ minor, currency }));
+    await tracker.flush();
+    expect(posted).toMatchObject([{ body: { leadValue } }]);
+  });
+
+  it("lists a dispute for a person, and leaves the payment alone", async () => {
+    const { post, left, tracker } = await startShop();
+    await post(sold());
+    await post(bodies.stripe.dispute?.(paid) ?? {});
+    expect(left()).toMatchObject([{ amount: 0, isDisputed: true }]);
+    expect(tracker.stats().queued).toBe(1);
+  });
+});
+
+const PARTS = [
+  { nth: 1, minor: 500, soFar: 500 },
+  { nth: 2, minor: 700, soFar: 1_200 },
+  { nth: 3, minor: 790, soFar: 1_990 },
+] as const;
+
+/** The events in any order, some of them repeated. */
+const anyOrder = <Event>(events: readonly Event[]) =>
+  fc
+    .tuple(
+      fc.shuffledSubarray([...events], { minLength: events.length }),
+      fc.array(fc.constantFrom(...events), { maxLength: 3 }),
+    )
+    .map(([all, again]) => [...all, ...again]);
+
+describe.each(everyGateway)("refunds of %s", (gateway) => {
+  const { read, refund, sale, paymentId } = bodies[gateway];
+  const payment = { paymentId: paymentId(paid.id), leadValue: 19.9 };
+  const events = PARTS.map((part) => read(refund(paid, part)) as Refund);
+
+  it("have the sale's id, and come to one sum in any order, however often each is told", () => {
+    for (const { paymentId } of events) expect(paymentId).toBe(payment.paymentId);
+    for (const [count, amount, isFull] of [
+      [1, 5, false],
+      [2, 12, false],
+      [3, 19.9, true],
+    ] as const)
+      fc.assert(
+        fc.property(anyOrder(events.slice(0, count)), (told) => {
+          expect(gateways.refunded(payment, told)).toEqual({ amount, isFull, isDisputed: false });
+        }),
+      );
+  });
+
+  it("leave the shop in one state, whenever the sale comes and in whatever order they do", async () => {
+    const all = [sale(paid), ...PARTS.map((part) => refund(paid, part))];
+    await fc.assert(
+      fc.asyncProperty(anyOrder(all), fc.boolean(), async (webhooks, isWindow) => {
+        const shop = await startShop({ gateway, windowMs: isWindow ? DAY_MS : 0 });
+        for (const id of ["cus_1", undefined]) shop.users.set(id, ada);
+        for (const webhook of webhooks) expect(await shop.post(webhook)).toBe(204);
+        const { left, tracker } = shop;
+        expect(await tracker.cancelPayment(payment.paymentId)).toBe(isWindow ? "cancelled" : "sent");
+        expect(left()).toMatchObject(isWindow ? [] : [{ amount: 19.9, isDisputed: false }]);
+        expect(tracker.stats().scheduled?.count ?? 0).toBe(0);
+      }),
+      { numRuns: 8 },
+    );
+  }, 30_000);
+});
