@@ -85,7 +85,7 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
   const shutdown = createShutdown({ outbox, engine, journal });
   const track = createTrack({
     clientId,
-    hasApiKey: apiKey !== undefined,
+    apiKey,
     enabled,
     outbox,
     journal,

@@ -2,6 +2,7 @@ import { eventFrom } from "./conversion/event-from.js";
 import { type EventKind, notBeforeOf, type OutboxEvent } from "./conversion/events.js";
 import type { InvalidInput } from "./conversion/invalid-input.js";
 import { rowOf } from "./conversion/kinds.js";
+import { createPseudonyms } from "./conversion/pseudonyms.js";
 import { ignoredIds, ownIdIn, unknownFields } from "./conversion/report.js";
 import type { Attribution } from "./conversion/visitor-ids.js";
 import type { DropReason, Journal, SkipReason } from "./journal/journal.js";
@@ -9,6 +10,7 @@ import type { Outbox } from "./outbox/outbox.js";
 import { randomIdempotencyKey } from "./service/idempotency.js";
 import type { Clock } from "./shared/clock.js";
 import { namedAs } from "./shared/printable.js";
+import type { Secret } from "./shared/secret.js";
 
 /**
  * What became of a report.
@@ -54,8 +56,10 @@ export type Track = (
 
 export interface TrackerParts {
   readonly clientId: number;
-  /** Delivery derives each event's `Idempotency-Key`. Otherwise an event keeps its own. */
-  readonly hasApiKey: boolean;
+  /**
+   * Delivery derives each event's `Idempotency-Key` from it. Without one, an event keeps its own.
+   */
+  readonly apiKey: Secret | undefined;
   readonly enabled: boolean;
   readonly outbox: Outbox;
   readonly journal: Journal;
@@ -67,7 +71,9 @@ export interface TrackerParts {
  * Makes an event of what a host reports, and adds it to the outbox. Never rejects: see the receipt.
  */
 export function createTrack(parts: TrackerParts): Track {
-  const { clientId, hasApiKey, enabled, outbox, journal, clock, isClosed } = parts;
+  const { clientId, apiKey, enabled, outbox, journal, clock, isClosed } = parts;
+
+  const pseudonym = apiKey && createPseudonyms(apiKey.reveal());
 
   function skip(kind: EventKind, reason: SkipReason): Receipt {
     journal.skipped(kind, reason);
@@ -97,11 +103,18 @@ export function createTrack(parts: TrackerParts): Track {
     const now = clock.now();
     journal.notSent(kind, unknownFields(kind, input));
     for (const { name, id } of ignoredIds(kind, input)) journal.noId(`the \`${name}\` of a ${kind}`, id);
-    const idempotencyKey = hasApiKey ? undefined : randomIdempotencyKey();
-    const about = { clientId, now, idempotencyKey };
+    const idempotencyKey = apiKey ? undefined : randomIdempotencyKey();
+    const about = { clientId, now, pseudonym, idempotencyKey };
     const event = eventFrom(kind, input, attribution, about);
     if ("skip" in event && event.skip) return skip(kind, event.skip);
     if ("invalid" in event) return refuse(kind, input, "invalid", event.invalid);
+    if (!apiKey && kind === "registration" && !("customerId" in event.data)) {
+      journal.hint(
+        "no customerId",
+        "a registration was reported without `customerId`, and there is no `apiKey`: only this process, until it ends, knows a second " +
+          "report of it. Report `customerId`, or set `apiKey`",
+      );
+    }
     const isScheduled = (notBeforeOf(event) ?? 0) > now;
     if (isScheduled && !outbox.cancel) {
       return drop(event, "outbox", `the ${outbox.name} outbox cannot keep a payment until its \`notBefore\``);

@@ -3,12 +3,14 @@ import { mysqlOutbox } from "express-affiliate/mysql";
 import { postgresOutbox } from "express-affiliate/postgres";
 import { eventFrom } from "../../src/conversion/event-from.js";
 import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";
+import { createPseudonyms } from "../../src/conversion/pseudonyms.js";
 import { createHostEngine, type HostEngine } from "../../src/engine/host-engine.js";
 import { createJournal, type Journal } from "../../src/journal/journal.js";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import type { DeliveryPlan } from "../../src/outbox/remote.js";
 import type { Clock } from "../../src/shared/clock.js";
+import { Secret } from "../../src/shared/secret.js";
 import { createShutdown, type Shutdown } from "../../src/shutdown.js";
 import { createTrack, type Track } from "../../src/track.js";
 import { type Owner, ownerNamed, type VirtualClock } from "./clock.js";
@@ -19,6 +21,9 @@ import type { Happening, Schedule } from "./schedule.js";
 import { mysqlPool, Pool, postgresPool } from "./sql/pool.js";
 import { PREFIX, SCHEMA } from "./sql/real-server.js";
 import type { World } from "./world.js";
+
+const API_KEY = "of the simulation";
+const pseudonym = createPseudonyms(API_KEY);
 
 /** A tracker as `affiliate()` wires it, in a process that can be killed. */
 export interface TrackerProcess {
@@ -84,7 +89,7 @@ export function startProcess(world: World, owner: Owner, slot: Slot): TrackerPro
   });
   const shutdown = createShutdown({ outbox, engine, journal });
   const track: Track = createTrack({
-    hasApiKey: true,
+    apiKey: new Secret(API_KEY),
     clientId,
     enabled: true,
     outbox,
@@ -113,7 +118,7 @@ export function startProcess(world: World, owner: Owner, slot: Slot): TrackerPro
   }
 
   function eventOf(what: Happening): OutboxEvent {
-    const context = { clientId, now: clock.now() };
+    const context = { clientId, now: clock.now(), pseudonym };
     return eventFrom(what.kind, inputOf(what, program, today()), attributionOf(what), context) as OutboxEvent;
   }
 

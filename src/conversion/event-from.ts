@@ -7,12 +7,17 @@ import type { InvalidInput } from "./invalid-input.js";
 import { LONGEST_TEXT } from "./kind-row.js";
 import { type EventKind, type KindTable, rowOf } from "./kinds.js";
 import { paymentKey } from "./payment.js";
+import { createPseudonyms, type Pseudonym } from "./pseudonyms.js";
 import { dataFrom } from "./report.js";
 import type { Attribution } from "./visitor-ids.js";
+
+const ofThisProcess = createPseudonyms(undefined);
 
 export interface EventContext {
   readonly clientId: number;
   readonly now: number;
+  /** Default: that of this process, without an API key. */
+  readonly pseudonym?: Pseudonym | undefined;
   /** See `Provenance`. */
   readonly idempotencyKey?: string | undefined;
 }
@@ -22,12 +27,12 @@ export function eventFrom<Kind extends EventKind>(
   kind: Kind,
   input: unknown,
   attribution: Attribution,
-  { clientId, now, idempotencyKey }: EventContext,
+  { clientId, now, pseudonym = ofThisProcess, idempotencyKey }: EventContext,
 ): OutboxEvent | InvalidInput {
   const data = dataFrom(kind, input, attribution);
   if ("invalid" in data) return data;
   const row: KindTable[Kind] = rowOf(kind);
-  const key = row.key(data, now);
+  const key = row.key(data, now, pseudonym);
   if (typeof key !== "string") return key;
   const event: EventOf<Kind> = {
     id: idOf(clientId, key),

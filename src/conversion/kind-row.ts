@@ -1,5 +1,6 @@
 import type { FieldReader } from "./field-reader.js";
 import type { InvalidInput } from "./invalid-input.js";
+import type { Pseudonym } from "./pseudonyms.js";
 import type { Attribution } from "./visitor-ids.js";
 
 /** What differs from kind to kind: one row of the table in `kinds.ts`. */
@@ -22,8 +23,11 @@ export interface KindRow<Data extends Attribution> {
    * after a wrong one. Spreads come last: in Node 20, adding to a spread object takes microseconds.
    */
   readonly read: (reader: FieldReader, ids: Attribution) => Data;
-  /** The dedupe key: events of one client id with the same key are one. Or why it is no event. */
-  readonly key: (data: Data, now: number) => string | InvalidInput;
+  /**
+   * The dedupe key: events of one client id with the same key are one. Or why it is no event. Its
+   * digest is shown: personal data goes in as its pseudonym.
+   */
+  readonly key: (data: Data, now: number, pseudonym: Pseudonym) => string | InvalidInput;
 }
 
 /** A field that is named like an e-mail address must be the `emailField`. */

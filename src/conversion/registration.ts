@@ -32,8 +32,11 @@ export const registration = {
     customerName: reader.text("customerName", LONGEST_TEXT),
     ...ids,
   }),
-  key: ({ customerId, email }) =>
-    customerId === undefined ? `registration by ${inLowerCase(email)}` : `registration of ${customerId}`,
+  key({ customerId, email }, _, pseudonym) {
+    if (customerId === undefined) return `registration by ${pseudonym(inLowerCase(email))}`;
+    // Some shops' id of a customer is the address. Others' outlives a change of the API key.
+    return `registration of ${customerId.includes("@") ? pseudonym(customerId) : customerId}`;
+  },
 } as const satisfies KindRow<RegistrationData>;
 
 // ASCII letters alone: `toLowerCase` turns the Kelvin sign into a k, and so two customers into one.

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { eventFrom, paymentEventId } from "../../src/conversion/event-from.js";
 import { visitorOf } from "../../src/conversion/events.js";
 import { emailOf } from "../../src/conversion/kinds.js";
+import { createPseudonyms } from "../../src/conversion/pseudonyms.js";
 import { A_REFERENCE } from "../../src/conversion/reference.js";
 import { isVisitorId } from "../../src/conversion/visitor-ids.js";
 import { anyCharacter } from "../helpers/any-character.js";
@@ -52,6 +53,24 @@ describe("events", () => {
     expect(id("click", { ...click, clickId: "c1" })).toBe(id("click", click, { clickId: "c1" }));
     expect(id("click", click)).not.toBe(id("click", click));
     expect(eventFrom("payment", payment, {}, { clientId: 43, now })).not.toMatchObject({ id: paid });
+  });
+
+  it("have an id that no guess of an address confirms, and that a payment keeps whatever the API key", () => {
+    const idWith = (apiKey: string | undefined, kind: OutboxEvent["kind"], input: object) => {
+      const pseudonym = apiKey === undefined ? undefined : createPseudonyms(apiKey);
+      return (eventFrom(kind, input, { clickId: "c" }, { clientId: 42, now, pseudonym }) as OutboxEvent).id;
+    };
+    const keys = ["sk_1", "sk_2", undefined];
+    const distinct = (kind: OutboxEvent["kind"], input: object) =>
+      new Set(keys.map((key) => idWith(key, kind, input))).size;
+    for (const input of [{ email: "ada@shop.example" }, { email: "x@y", customerId: "ada@shop.example" }]) {
+      expect(distinct("registration", input)).toBe(3);
+      expect(idWith("sk_1", "registration", input)).toBe(
+        idWith("sk_1", "registration", { ...input, customerName: "Ada" }),
+      );
+    }
+    expect(distinct("registration", { email: "ada@shop.example", customerId: 7 })).toBe(1);
+    expect(distinct("payment", payment)).toBe(1);
   });
 
   it.each(["undefined", "null", "NaN", "[object Object]"])("take the text %j for no id", (text) => {
