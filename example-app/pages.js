@@ -107,7 +107,7 @@ export function checkoutPage({ order }) {
     title: "Checkout",
     user: order.buyer,
     body: `<h1>${html(order.product.name)}, ${money(order.total)}</h1>
-      <form class="panel" method="post" action="/checkout/complete">
+      <form class="panel" method="post" action="/checkout/${order.product.returnable ? "gateway" : "complete"}">
         <p>Paid by the gateway of your imagination.</p>
         <button name="order" value="${order.id}">Pay ${money(order.total)}</button>
       </form>`,
@@ -123,6 +123,7 @@ export function thanksPage({ order }) {
       <p>Your ${html(order.product.name.toLowerCase())} is on its way. Reload this page: it is still one payment.</p>
       <p>Order <code>${html(order.id)}</code></p>
       ${order.product.monthly ? nextMonth(order) : ""}
+      ${order.product.returnable ? sendBack(order) : ""}
       ${wayOn}`,
   });
 }
@@ -140,12 +141,30 @@ export function renewedPage({ order }) {
   });
 }
 
+/** @param {{ order: Order }} page */
+export function returnedPage({ order }) {
+  return layout({
+    title: "Returned",
+    user: order.buyer,
+    body: `<h1>Your ${html(order.product.name.toLowerCase())} is back.</h1>
+      <p>The gateway has refunded ${money(order.total)}. The payment was still waiting in the outbox, and is never reported.</p>
+      ${wayOn}`,
+  });
+}
+
 const wayOn = `<p><a href="/">Back to the shop</a></p>`;
 
 /** @param {Order} order */
 function nextMonth(order) {
   return `<form class="panel" method="post" action="/next-month">
     <button name="order" value="${html(order.id)}">Let a month pass</button>
+  </form>`;
+}
+
+/** @param {Order} order */
+function sendBack(order) {
+  return `<form class="panel" method="post" action="/return">
+    <button name="order" value="${html(order.id)}">Send it back</button>
   </form>`;
 }
 

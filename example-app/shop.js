@@ -3,8 +3,17 @@
 import { randomUUID } from "node:crypto";
 import express from "express";
 import { dashboard } from "express-affiliate/dashboard";
+import { stripe } from "express-affiliate/gateways";
 import session from "express-session";
-import { checkoutPage, errorPage, homePage, renewedPage, thanksPage, welcomePage } from "./pages.js";
+import {
+  checkoutPage,
+  errorPage,
+  homePage,
+  renewedPage,
+  returnedPage,
+  thanksPage,
+  welcomePage,
+} from "./pages.js";
 
 /** @import { Affiliate, Attribution } from "express-affiliate" */
 /** @import { createGateway } from "./gateway.js" */
@@ -12,14 +21,21 @@ import { checkoutPage, errorPage, homePage, renewedPage, thanksPage, welcomePage
 /** @typedef {{ id: string, email: string, name: string, affiliate: Attribution }} User */
 /** @typedef {{ id: string, product: Product, buyer: User, total: number, paid: boolean }} Order */
 /**
- * @typedef {{ id: string, name: string, price: number, blurb: string, monthly?: boolean }} Product
+ * @typedef {{ id: string, name: string, price: number, blurb: string, monthly?: boolean,
+ *   returnable?: boolean }} Product
  */
 
 /** @type {readonly Product[]} */
 export const products = [
   { id: "kettle", name: "Enamel kettle", price: 39.9, blurb: "Two litres, sings at the boil." },
   { id: "lamp", name: "Reading lamp", price: 64.5, blurb: "Warm light, a brass arm, one good switch." },
-  { id: "blanket", name: "Wool blanket", price: 118, blurb: "Woven from the fleece of six unhurried sheep." },
+  {
+    id: "blanket",
+    name: "Wool blanket",
+    price: 118,
+    blurb: "Woven from the fleece of six unhurried sheep. Send it back within 14 days, if it is too warm.",
+    returnable: true,
+  },
   {
     id: "tea",
     name: "Tea, every month",
@@ -28,6 +44,8 @@ export const products = [
     monthly: true,
   },
 ];
+
+const RETURN_MS = 14 * 24 * 60 * 60 * 1_000;
 
 /**
  * @param {object} parts
@@ -122,20 +140,49 @@ export function createShop({ tracker, gateway, snippet, recordsUrl }) {
     }),
   );
 
-  // → Months later, the gateway calls: no cookie, no session. The snapshot says who referred this
-  // customer, the invoice's id makes a webhook that comes twice one payment. The receipt means that
-  // the event is on the disk: now the gateway may forget it.
+  // What can be returned is paid through the gateway, whose webhook reports it.
+  app.post("/checkout/gateway", async (req, res) => {
+    const order = orders.get(req.body.order);
+    if (!order?.product.returnable) {
+      res.status(404).send(errorPage("We do not know this order."));
+      return;
+    }
+    if (!order.paid) {
+      await gateway.charge(webhookOf(req), { id: order.id, customer: order.buyer.id, total: order.total });
+      order.paid = true;
+    }
+    res.send(thanksPage({ order }));
+  });
+
+  app.post("/return", async (req, res) => {
+    const order = orders.get(req.body.order);
+    if (!order?.paid || !order.product.returnable) {
+      res.status(404).send(errorPage("There is nothing to return."));
+      return;
+    }
+    await gateway.refund(webhookOf(req), order.id);
+    res.send(returnedPage({ order }));
+  });
+
+  // → The gateway calls, perhaps months later: no cookie, no session. The snapshot says who referred
+  // this customer, the charge's id makes a webhook that comes twice one payment. The receipt means
+  // that the event is on the disk: now the gateway may forget it.
   app.post("/webhooks/gateway", express.raw({ type: "application/json" }), async (req, res) => {
-    const invoice = gateway.read(req.body, req.get("gateway-signature"));
-    if (!invoice) {
+    const event = gateway.read(req.body, req.get("gateway-signature"));
+    if (!event) {
       res.status(400).end();
       return;
     }
-    const user = users.get(invoice.customer);
-    if (user) {
-      const payment = { paymentId: invoice.id, customerEmail: user.email, leadValue: invoice.total };
+    const told = stripe(event);
+    const user = told?.type === "payment" ? users.get(told.customerId ?? "") : undefined;
+    // → What may come back waits in the outbox until it may not. A refund before that withdraws it.
+    if (told?.type === "payment" && user) {
+      const isReturnable = orders.get(told.payment.paymentId)?.product.returnable;
+      const notBefore = isReturnable ? new Date(Date.now() + RETURN_MS) : undefined;
+      const payment = { ...told.payment, customerEmail: user.email, notBefore };
       await tracker.trackPayment(payment, user.affiliate);
     }
+    if (told?.type === "refund" && told.isFull) await tracker.cancelPayment(told.paymentId);
     res.status(204).end();
   });
 
@@ -146,8 +193,7 @@ export function createShop({ tracker, gateway, snippet, recordsUrl }) {
       res.status(404).send(errorPage("There is no such subscription."));
       return;
     }
-    const webhook = `http://127.0.0.1:${req.socket.localPort}/webhooks/gateway`;
-    await gateway.renew(webhook, { customer: order.buyer.id, total: order.total });
+    await gateway.charge(webhookOf(req), { customer: order.buyer.id, total: order.total });
     res.send(renewedPage({ order }));
   });
 
@@ -157,6 +203,11 @@ export function createShop({ tracker, gateway, snippet, recordsUrl }) {
   }
 
   return app;
+}
+
+/** @param {import("express").Request} req */
+function webhookOf(req) {
+  return `http://127.0.0.1:${req.socket.localPort}/webhooks/gateway`;
 }
 
 /** @param {import("express").Request} req */

@@ -60,6 +60,7 @@ function suggestions() {
     payment: [
       `reload the last page: it stays one payment. Then make the service fail ("down") at ${sandbox.inspectorUrl}, and buy again.`,
       "subscribe to the tea, and let a month pass: the payment comes by webhook, and is ALICE's still.",
+      "buy the blanket, and send it back: its payment waits in the outbox for 14 days, and is withdrawn.",
       `make the service fail with "reset-after", and buy: whether that payment arrived is yours to decide at ${dashboardUrl}`,
       `open ${shopUrl}/welcome?via=BOB in a private window: on this page the server makes the click, and no script.`,
     ],
@@ -119,8 +120,9 @@ async function walkOnce() {
       { kind: "payment", customerEmail: email, linkedClick: click?.id },
       { kind: "payment", customerEmail: email, linkedClick: click?.id },
     ],
-    "one registration, one payment, one renewal, all linked to the click",
+    "one registration, one payment, one renewal, all linked to the click; nothing of what was sent back",
   );
+  assert.equal(tracker.stats().scheduled?.count, 0, "what was sent back waits no more");
   assert.equal(status.hasAffiliate, true);
   assert.equal(status.affiliateReference, "ALICE");
   assert.equal(status.clickId, click?.id);

@@ -1,17 +1,18 @@
 // @ts-check
-// A visitor who walks through the shop by himself: follows an affiliate's link, signs up, subscribes to a tea, and is charged
-// again a month later.
+// A visitor who walks through the shop by himself: follows an affiliate's link, signs up, subscribes to a tea, is charged again
+// a month later, buys a blanket, and sends it back.
 import { request } from "undici";
 
 const browser = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0";
 
 /**
  * @param {string} shopUrl
- * @param {{ reference: string, name: string, email: string }} visitor
+ * @param {{ reference: string, name: string, email: string, keeps?: boolean }} visitor `keeps`: he
+ * does not send the blanket back.
  * @returns {Promise<{ sessionId: string, pages: string[] }>} the session by which the tracking
  * service knows him, and the pages that he saw.
  */
-export async function walk(shopUrl, { reference, name, email }) {
+export async function walk(shopUrl, { reference, name, email, keeps = false }) {
   /** @type {Map<string, string>} */
   const cookies = new Map();
   /** @type {string[]} */
@@ -42,12 +43,20 @@ export async function walk(shopUrl, { reference, name, email }) {
 
   await visit(`/welcome?via=${encodeURIComponent(reference)}`);
   await visit("/signup", { name, email });
-  const checkout = await visit("/checkout", { product: "tea" });
-  const [, order = ""] = /name="order" value="([^"]+)"/.exec(checkout) ?? [];
+  /** @param {string} product */
+  async function orderOf(product) {
+    const checkout = await visit("/checkout", { product });
+    const [, id = ""] = /name="order" value="([^"]+)"/.exec(checkout) ?? [];
+    return id;
+  }
+  const order = await orderOf("tea");
   await visit("/checkout/complete", { order });
   // The page is reloaded, as pages are.
   await visit("/checkout/complete", { order });
   await visit("/next-month", { order });
+  const blanket = await orderOf("blanket");
+  await visit("/checkout/gateway", { order: blanket });
+  if (!keeps) await visit("/return", { order: blanket });
 
   return { sessionId: cookies.get("svc_session_id") ?? "", pages };
 }

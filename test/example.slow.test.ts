@@ -29,21 +29,35 @@ describe("the example shop", () => {
       { kind: "payment", linkedClick: click?.id, leadValue: 24 },
     ]);
     expect(await tracker.client.status(sessionId)).toMatchObject({ affiliateReference: "ALICE" });
-    expect(tracker.stats()).toMatchObject({ delivered: 4, duplicates: 2 });
+    // What was sent back was withdrawn.
+    expect(tracker.stats()).toMatchObject({
+      delivered: 4,
+      duplicates: 3,
+      queued: 0,
+      scheduled: { count: 0 },
+    });
 
     for (const page of pages) expect(page).toContain('<link rel="icon" href="data:image/svg+xml,');
     const thanks = pages.filter((page) => page.includes("Thank you"));
-    expect(thanks).toHaveLength(2);
+    expect(thanks).toHaveLength(3);
     for (const page of thanks) expect(page).toContain('<a href="/">Back to the shop</a>');
+  });
+
+  it("reports what can be returned by the gateway's webhook, and keeps it in the outbox until then", async () => {
+    const { tracker, shopUrl, sandbox } = await start();
+    await walk(shopUrl, { ...grace, keeps: true });
+    await tracker.flush();
+    expect(tracker.stats().scheduled?.count).toBe(1);
+    expect(sandbox.ledger.payments()).toHaveLength(2);
   });
 
   it("sends nothing of a customer who came without a link, not even when the gateway calls", async () => {
     const { sandbox, tracker, shopUrl } = await start();
     await walk(shopUrl, { reference: "", name: "Eve", email: "eve@customers.example" });
     await tracker.flush();
-    // The sign-up, and the renewal that the gateway tells of twice; the checkout is known by its
+    // The sign-up, and two payments that the gateway tells of twice; the checkout is known by its
     // login session.
-    expect(tracker.stats().skipped).toMatchObject({ "no-attribution": 3, "not-referred": 1 });
+    expect(tracker.stats().skipped).toMatchObject({ "no-attribution": 5, "not-referred": 1 });
     expect(sandbox.ledger.requests().filter(({ body }) => body)).toEqual([]);
   });
 
@@ -124,7 +138,8 @@ describe("the example shop", () => {
     expect(await post("/signup", "email=no-address")).toBe(400);
     expect(await post("/checkout", "product=lamp")).toBe(400);
     expect(await post("/checkout/complete", "order=%00")).toBe(404);
-    expect(await post("/next-month", "order=1")).toBe(404);
+    for (const path of ["/checkout/gateway", "/return", "/next-month"])
+      expect(await post(path, "order=1")).toBe(404);
     expect(await post("/webhooks/gateway", "{}")).toBe(400);
     expect(sandbox.ledger.requests()).toEqual([]);
   });
