@@ -113,6 +113,22 @@ export const inlineBeside = (scripts: Readonly<Record<string, string>>): Plugin 
 /** Of a page if it is JavaScript, else of a thread. */
 const buildText = (path: string) => (path.endsWith(".js") ? buildPageScript(path) : buildScript(path));
 
+/**
+ * For tsup: zod keeps its configuration and registry on `globalThis`, for all copies in a process. The copy in this package has its own,
+ * so that neither it nor the host's own zod changes the other.
+ */
+export const ownZod: Plugin = {
+  name: "own-zod",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]node_modules[\\/]zod[\\/].*\.js$/ }, async ({ path }) => {
+      const source = await readFile(path, "utf8");
+      return source.includes("globalThis.__zod")
+        ? { contents: `const globalThis = {};\n${source}` }
+        : undefined;
+    });
+  },
+};
+
 /** For tsup: makes each entry a module whose one export is its script, as a text. */
 export const asText: Plugin = {
   name: "as-text",

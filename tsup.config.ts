@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import { defineConfig, type Options } from "tsup";
-import { asText, inlineBeside, licences } from "./inline-plugin.js";
+import { asText, inlineBeside, licences, ownZod } from "./inline-plugin.js";
 
 /** `import text from "./file?raw"` gives the file's text, as it does in Vite. */
 export const rawText: NonNullable<Options["esbuildPlugins"]>[number] = {
@@ -42,7 +42,7 @@ const common = {
   noExternal: [/^zod/],
   splitting: true,
   shims: true,
-  esbuildPlugins: [rawText, inlineBeside(scripts)],
+  esbuildPlugins: [rawText, ownZod, inlineBeside(scripts)],
 } satisfies Options;
 
 export default defineConfig([

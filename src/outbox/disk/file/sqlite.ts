@@ -54,8 +54,6 @@ interface Use {
 // Kept for the process: a second copy of this package brings a second copy of SQLite.
 const REGISTRY = Symbol.for("express-affiliate.disk.files");
 const ofProcess = globalThis as { [REGISTRY]?: Map<string, Use> };
-ofProcess[REGISTRY] ??= new Map();
-const files = ofProcess[REGISTRY];
 
 /**
  * Notes which copy of SQLite this process uses a file with, until `end`. When a second copy closes
@@ -65,6 +63,8 @@ const files = ofProcess[REGISTRY];
  * @throws OutboxError `ERR_AFFILIATE_DISK_COPIES` if the process uses the file with another copy.
  */
 export function useOneCopy(path: string, engine: string) {
+  ofProcess[REGISTRY] ??= new Map();
+  const files = ofProcess[REGISTRY];
   const file = realPath(path);
   const use = files.get(file) ?? { engine, outboxes: 0, destinations: [] };
   if (use.engine !== engine) {
