@@ -20,6 +20,7 @@ import { affiliateOf, createAttributionOf, type RequestContext } from "./request
 import { createSafeToFreeze } from "./safe-to-freeze.js";
 import { unsendable } from "./service/attempt.js";
 import { createClient } from "./service/client.js";
+import { checkUndici } from "./service/undici.js";
 import { systemClock } from "./shared/clock.js";
 import { detached, inOwnContext } from "./shared/own-context.js";
 import { presentable } from "./shared/secret.js";
@@ -65,7 +66,10 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
     circuits: outbox.circuits,
   });
   // First: an outbox that cannot be opened throws.
-  if (enabled) inOwnContext(start);
+  if (enabled) {
+    checkUndici(import.meta.url);
+    inOwnContext(start);
+  }
 
   function start(): void {
     outbox.start(engine.deliver, {

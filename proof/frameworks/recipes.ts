@@ -112,6 +112,18 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   esbuild: { express: { 5: { esbuild: "^0.27.7" } } },
   "esbuild-esm": { express: { 5: { esbuild: "^0.27.7" } }, basedOn: "esbuild" },
   webpack: { express: { 5: { webpack: "^5.112.2" } } },
+  rollup: {
+    express: {
+      5: {
+        rollup: "^4.68.8",
+        "@rollup/plugin-commonjs": "^29.0.0",
+        "@rollup/plugin-json": "^6.1.0",
+        "@rollup/plugin-node-resolve": "^16.0.3",
+      },
+    },
+  },
+  vite: { express: { 5: { vite: "^8.3.8" } } },
+  mocks: { express: { 5: { nock: "^15.0.6", msw: "^3.0.5", undici: "^7.30.2" } } },
   deno: { express: { 5: { deno: "^2.9.6" } } },
   bun: { express: { 5: { bun: "^1.4.5" } } },
   gateways: {

@@ -1,20 +1,45 @@
 import { Socket } from "node:net";
+import { AffiliateError, errorFrom } from "../shared/errors.js";
 import { harmless } from "../shared/harmless.js";
+import { peerPlaces, resolvePeer } from "../shared/peer.js";
 
 // The main file by name: in Bun, `undici` alone means a module of Bun's own that cannot dispatch.
 export type Undici = typeof import("undici/index.js");
 
 let loading: Promise<Undici> | undefined;
 
+const importUndici = () => import("undici/index.js");
+
+/**
+ * @param beside a module of this package.
+ * @throws AffiliateError if a bundler has left undici out, and it is not installed either.
+ */
+export function checkUndici(beside: string): void {
+  // A bundler that has put it in has replaced its name.
+  const isOutside = /["']undici\/index\.js["']/.test(String(importUndici));
+  if (isOutside && resolvePeer("undici/index.js", peerPlaces(beside)) === undefined)
+    throw missing("it is not installed");
+}
+
+function missing(why: string, cause?: Error): AffiliateError {
+  const message = `affiliate: undici, which sends the requests, cannot be loaded: ${why}; if this is a bundle, leave undici out of it, and install undici 7 where it runs`;
+  return new AffiliateError("ERR_AFFILIATE_UNDICI", message, cause && { cause });
+}
+
 /**
  * Loads undici once. It takes most of the package's loading time, and a host whose outbox delivers
  * in a thread of its own may not need it.
  */
 export function loadUndici(): Promise<Undici> {
-  loading ??= import("undici/index.js").then((undici) => {
-    if (isInJest()) loadTheRest(undici);
-    return undici;
-  });
+  loading ??= importUndici().then(
+    (undici) => {
+      if (isInJest()) loadTheRest(undici);
+      return undici;
+    },
+    (error) => {
+      throw missing(errorFrom(error).message, errorFrom(error));
+    },
+  );
   return loading;
 }
 

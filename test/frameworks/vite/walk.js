@@ -1,0 +1,13 @@
+import { build } from "vite";
+import { showsFacts } from "./facts.js";
+
+await build({
+  logLevel: "error",
+  build: {
+    ssr: "anywhere.js",
+    outDir: "bundle",
+    rollupOptions: { output: { entryFileNames: "bundle.mjs" } },
+  },
+  ssr: { noExternal: true },
+});
+await showsFacts(process.execPath, "bundle/bundle.mjs");

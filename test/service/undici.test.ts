@@ -1,0 +1,89 @@
+import { cp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type BuildOptions, build } from "esbuild";
+import { expect, inject, test } from "vitest";
+import { dependencies } from "../../package.json";
+import { scratchDirectory } from "../helpers/scratch.js";
+import { startService } from "../helpers/service.js";
+import { linkPackage, outputOf, runNode } from "../helpers/user-project.js";
+
+const HOST = `
+const { affiliate } = require("express-affiliate");
+const tracker = affiliate({ baseUrl: process.argv[2], clientId: 1, logger: { warn: console.log, error: console.log } });
+const payment = { paymentId: "o-1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+tracker.trackPayment(payment, { clickId: "c-1" }).then(() => tracker.flush()).then(() => tracker.close());
+`;
+
+/** A project with a copy of the package and its dependencies, but for undici. */
+async function projectWithoutUndici(): Promise<string> {
+  const folder = scratchDirectory();
+  await cp(inject("builtPackage"), join(folder, "node_modules/express-affiliate"), { recursive: true });
+  for (const name of Object.keys(dependencies)) if (name !== "undici") await linkPackage(folder, name);
+  await writeFile(join(folder, "host.cjs"), HOST);
+  await writeFile(
+    join(folder, "host.mjs"),
+    HOST.replace(/const (.*) = require\((.*)\)/, "import $1 from $2"),
+  );
+  return folder;
+}
+
+/** What a bundle of the host sends where nothing is installed, and what it prints. */
+async function run(folder: string, file: string) {
+  const { url, posted } = await startService();
+  return { ...(await outputOf(runNode(folder, [file, url]))), posted };
+}
+
+async function bundle(folder: string, options: BuildOptions): Promise<void> {
+  await build({
+    ...{ entryPoints: [join(folder, "host.mjs")], outfile: join(folder, "bundle.cjs") },
+    ...{ bundle: true, platform: "node", format: "cjs", nodePaths: ["node_modules"], ...options },
+  });
+  await rm(join(folder, "node_modules"), { recursive: true });
+}
+
+const WHY = "affiliate: undici, which sends the requests, cannot be loaded: it is not installed";
+
+test.each(["host.cjs", "host.mjs"])(
+  "%s fails at the start, and names the package, if undici is missing",
+  async (file) => {
+    const { code, stderr } = await run(await projectWithoutUndici(), file);
+    expect(code).toBe(1);
+    expect(stderr).toContain(WHY);
+  },
+);
+
+test.each([{}, { minify: true }])(
+  "a bundle that leaves undici out (%j) fails in the same way",
+  async (options) => {
+    const folder = await projectWithoutUndici();
+    await bundle(folder, { external: ["undici/index.js"], ...options });
+    const { code, stderr } = await run(folder, "bundle.cjs");
+    expect(code).toBe(1);
+    expect(stderr).toContain(WHY);
+  },
+);
+
+test.each([{}, { minify: true }])(
+  "a bundle with undici in it (%j) delivers where nothing is installed",
+  async (options) => {
+    const folder = await projectWithoutUndici();
+    await bundle(folder, options);
+    const { code, stdout, stderr, posted } = await run(folder, "bundle.cjs");
+    expect([code, stdout, stderr]).toEqual([0, "", ""]);
+    expect(posted).toHaveLength(1);
+  },
+);
+
+test("a bundle whose undici cannot be loaded says so", async () => {
+  const folder = await projectWithoutUndici();
+  const plugin = {
+    name: "broken",
+    setup: ({ onLoad }: import("esbuild").PluginBuild) =>
+      onLoad({ filter: /undici[\\/]index\.js$/ }, () => ({ contents: "throw new Error('no node:sqlite')" })),
+  };
+  await bundle(folder, { plugins: [plugin] });
+  const { stdout } = await run(folder, "bundle.cjs");
+  expect(stdout).toContain(
+    "undici, which sends the requests, cannot be loaded: no node:sqlite; if this is a bundle",
+  );
+});
