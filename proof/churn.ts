@@ -4,17 +4,13 @@
  * Sends events through an outbox in a PostgreSQL server, or in a MariaDB server, that is started
  * for it, round after round, and prints after each how large the tables are and how long a claim of
  * 8 events takes: both must stay what they were. Exits with 1 if an event is dropped or not
- * delivered, if a claim in the last round takes more than three times as long as in the first, or
- * if the table of events is more than twice as large, or that of known ids grows faster than there
- * are more of them.
+ * delivered, if a claim in the last round takes more than three times as long as in the first, if
+ * the table of queues is more than twice as large, or if that of events grows faster than there are
+ * more ids that it remembers.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Outbox } from "express-affiliate";
 import type { Deliver } from "../src/outbox/claim.js";
-import { candidatesOf, partsOf } from "../src/outbox/mysql/candidates.js";
-import { NOW } from "../src/outbox/mysql/literals.js";
-import { periodIn } from "../src/outbox/mysql/periods.js";
-import { stepsOf } from "../src/outbox/postgres/steps.js";
 import { ENDPOINTS } from "../src/service/endpoints.js";
 import { DESTINATION, sample, stranger } from "../test/contract/samples.js";
 import { type Kind, kindFrom, type Opened, open, startServer } from "./outboxes/server.js";
@@ -31,7 +27,7 @@ const CLAIMED_AT_ONCE = 8;
 const PATIENCE_MS = 10_000;
 
 type Ended = Record<"delivered" | "dropped", number>;
-type Measured = Readonly<Record<"eventsMiB" | "idsMiB" | "claimMs", number>>;
+type Measured = Readonly<Record<"queuesMiB" | "eventsMiB" | "claimMs", number>>;
 
 for (const kind of kinds) if (!(await prove(kind, options))) process.exitCode = 1;
 
@@ -61,12 +57,12 @@ async function prove(kind: Kind, { events, rounds, visitors }: typeof options): 
     // A claim that is still under way would take the events that are to wait behind the gate.
     while (outbox.idle === false) await sleep(1);
     await report({ outbox, gate }, CLAIMS * CLAIMED_AT_ONCE, stranger);
-    const { eventsMiB, idsMiB, claimMs } = await measure(kind, opened);
-    measured.push({ eventsMiB, idsMiB, claimMs });
+    const { queuesMiB, eventsMiB, claimMs } = await measure(kind, opened);
+    measured.push({ queuesMiB, eventsMiB, claimMs });
     // What waits behind the gate is delivered in the next round, and not after the last.
     gate.isOpen = round < rounds;
     console.log(
-      `  round ${round}: ${Math.round(events / seconds)} events/s; events ${eventsMiB.toFixed(1)} MiB, known ids ${idsMiB.toFixed(1)} MiB; a claim ${claimMs.toFixed(2)} ms`,
+      `  round ${round}: ${Math.round(events / seconds)} events/s; queues ${queuesMiB.toFixed(1)} MiB, events ${eventsMiB.toFixed(1)} MiB; a claim ${claimMs.toFixed(2)} ms`,
     );
   }
   await outbox.close();
@@ -77,8 +73,8 @@ async function prove(kind: Kind, { events, rounds, visitors }: typeof options): 
   return (
     ended.delivered === rounds * events + (rounds - 1) * CLAIMS * CLAIMED_AT_ONCE &&
     last.claimMs <= 3 * first.claimMs &&
-    last.eventsMiB <= 2 * first.eventsMiB &&
-    last.idsMiB <= 2 * rounds * first.idsMiB
+    last.queuesMiB <= 2 * first.queuesMiB &&
+    last.eventsMiB <= 2 * rounds * first.eventsMiB
   );
 }
 
@@ -133,43 +129,20 @@ async function report(
   );
 }
 
-/** How large the tables are, and how long the outbox's own statements take to find 8 events. */
-async function measure(kind: Kind, { sql }: Opened): Promise<Measured> {
+/** How large the tables are, and how long a claim of 8 events takes. */
+async function measure(kind: Kind, { sql, claim }: Opened): Promise<Measured> {
   const times: number[] = [];
-  const claim = claimOf(kind);
-  for (let nth = 0; nth < CLAIMS; nth++) {
-    const began = performance.now();
-    for (const statement of claim) await sql(statement);
-    times.push(performance.now() - began);
-  }
+  for (let nth = 0; nth < CLAIMS; nth++) times.push(await claim(CLAIMED_AT_ONCE));
   // The fastest tenth: slower claims also show the machine's other load.
   const claimMs = times.sort((a, b) => a - b)[CLAIMS / 10] as number;
   const [sizes] = await sql(
     kind === "mysql"
-      ? // One table holds both.
-        `select 0 as events, sum(if(name like '%affiliate_events', file_size, 0)) as ids
+      ? `select sum(if(name like '%affiliate_queues', file_size, 0)) as queues,
+           sum(if(name like '%affiliate_events', file_size, 0)) as events
          from information_schema.innodb_sys_tablespaces`
-      : `select pg_total_relation_size('affiliate.events')::text as events,
-           pg_total_relation_size('affiliate.known_ids')::text as ids`,
+      : `select pg_total_relation_size('affiliate.queues')::text as queues,
+           pg_total_relation_size('affiliate.events')::text as events`,
   );
-  const [eventsMiB, idsMiB] = [Number(sizes.events) / 2 ** 20, Number(sizes.ids) / 2 ** 20];
-  return { eventsMiB, idsMiB, claimMs };
-}
-
-/** What finds and takes events, in a transaction that is undone. */
-function claimOf(kind: Kind): string[] {
-  const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit: CLAIMED_AT_ONCE }));
-  if (kind === "postgres") {
-    const limits = ENDPOINTS.map(() => CLAIMED_AT_ONCE);
-    const steps = JSON.stringify(stepsOf(lanes, () => undefined));
-    return [
-      `begin; select from affiliate.claim(
-         ${DESTINATION}, gen_random_uuid(), '1 minute', ${CLAIMED_AT_ONCE}, '{}',
-         array[${limits}], '${steps}', null, null, null
-       ); rollback`,
-    ];
-  }
-  const parts = partsOf({ destination: DESTINATION, limit: CLAIMED_AT_ONCE, lanes }, CLAIMED_AT_ONCE);
-  const options = { destination: DESTINATION, claimedHere: [], leaseEnd: NOW };
-  return [candidatesOf("affiliate_", parts, { ...options, periodsOf: () => `period <= ${periodIn(NOW)}` })];
+  const [queuesMiB, eventsMiB] = [Number(sizes.queues) / 2 ** 20, Number(sizes.events) / 2 ** 20];
+  return { queuesMiB, eventsMiB, claimMs };
 }

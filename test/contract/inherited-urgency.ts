@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { EventKind, OutboxEvent } from "../../src/conversion/events.js";
 import { URGENCIES, urgenciesOf } from "../../src/outbox/urgency.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
-import { seeded } from "./order.js";
+import { seeded, someIdsOf } from "./order.js";
 import { retryIn } from "./recorder.js";
 import { idsOf, LONG_MS, lane, type Paying, paying, sample, signingUp, stranger } from "./samples.js";
 import { REJECTED, type StageTests } from "./stage.js";
@@ -37,15 +37,13 @@ export function testInheritedUrgency(it: StageTests): void {
     await stage.delivers(click, registration, payment);
   });
 
-  it("passes priority on through click ids and session ids, over as many steps as there are", async (stage) => {
-    const [a, b, c] = [stranger(), stranger(), stranger()] as const;
+  it("passes priority on to all events of a visitor, by whichever id they are known", async (stage) => {
+    const { clickId, sessionId } = stranger();
     const chain = [
-      sample("click", { clickId: a.clickId }),
-      sample("click", { clickId: a.clickId, sessionId: a.sessionId }),
-      sample("click", { clickId: b.clickId, sessionId: a.sessionId }),
-      sample("registration", { clickId: b.clickId, sessionId: b.sessionId }),
-      sample("click", { clickId: c.clickId, sessionId: b.sessionId }),
-      sample("payment", { clickId: c.clickId }),
+      sample("click", { clickId }),
+      sample("click", { clickId, sessionId }),
+      sample("registration", { sessionId }),
+      sample("payment", { sessionId }),
     ];
     await stage.add(sample("click"), sample("registration"), ...chain);
 
@@ -132,16 +130,9 @@ export function testInheritedUrgency(it: StageTests): void {
   it("always sends one of the most urgent, whatever waits behind what", async (stage) => {
     const random = seeded(1_848);
     const visitors = Array.from({ length: 12 }, () => stranger());
-    const idOf = (name: "clickId" | "sessionId") => {
-      const id = random() < 0.6 ? visitors[Math.floor(random() * visitors.length)]?.[name] : undefined;
-      return id === undefined ? {} : { [name]: id };
-    };
     const kinds: EventKind[] = ["click", "click", "registration", "payment"];
     const live = Array.from({ length: 120 }, () =>
-      sample(kinds[Math.floor(random() * kinds.length)] as EventKind, {
-        ...idOf("clickId"),
-        ...idOf("sessionId"),
-      }),
+      sample(kinds[Math.floor(random() * kinds.length)] as EventKind, someIdsOf(visitors, random)),
     );
     await stage.add(...live);
     stage.delivery.capacity = 1;

@@ -9,12 +9,11 @@ import {
 import mysql from "mysql2/promise";
 import { afterAll, beforeAll, describe, inject, onTestFinished, TestRunner } from "vitest";
 import { openDatabase } from "../../src/outbox/mysql/database.js";
-import { NOW } from "../../src/outbox/mysql/literals.js";
-import { forgetOld } from "../../src/outbox/mysql/upkeep.js";
+import { NOW } from "../../src/outbox/mysql/sql.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { type Address, addressOf, type MariaDb, programOfMariaDb, startMariaDb } from "./mariadb.js";
 import { isLeftOut } from "./scale.js";
-import { REMEMBER_MS, type Settling, type SqlDatabase, trackRequests } from "./sql-database.js";
+import { QUEUED, type Settling, type SqlDatabase, trackRequests, upkeepOf } from "./sql-database.js";
 
 export interface Database<Server extends Address = Address>
   extends SqlDatabase<mysql.Pool, MysqlOutbox, Partial<MysqlOutboxOptions>> {
@@ -96,8 +95,7 @@ function describeWith<Server extends Address>(
       },
       async sql(text, values) {
         const { prefix } = database;
-        const queued = "(select * from $prefixevents where state = 'queued') as queued";
-        const named = text.replaceAll("$queued", queued).replaceAll(/\$(t\.|prefix)/g, prefix);
+        const named = text.replaceAll("$queued", QUEUED).replaceAll(/\$(t\.|prefix)/g, prefix);
         const [rows] = await shared.query(named, values);
         return rows as never;
       },
@@ -118,14 +116,14 @@ function describeWith<Server extends Address>(
           },
         };
       },
-      claimAll: (at, until) =>
-        database.sql("update $t.events set claimed_by = random_bytes(16), written_at = ?, due_at = ?", [
-          at,
-          until,
-        ]),
+      get lockQueue() {
+        return `select 1 from ${database.prefix}queues force index (primary)`;
+      },
+      claimAll: (until) =>
+        database.sql("update $t.queues set turn = 101, claimed_by = 'another', due_at = ?", [until]),
       virtualPool: (clock) => virtualPool(database.pool(), clock) as never,
-      forget: (pool = shared) =>
-        forgetOld(openDatabase(pool, { prefix: database.prefix, migrate: false }), REMEMBER_MS),
+      upkeep: (pool = shared, clock) =>
+        upkeepOf(openDatabase(pool, { prefix: database.prefix, migrate: false }), clock),
     };
 
     beforeAll(async () => {

@@ -9,11 +9,10 @@ import {
 import pg from "pg";
 import { afterAll, beforeAll, describe, inject, onTestFinished, TestRunner } from "vitest";
 import { openDatabase } from "../../src/outbox/postgres/database.js";
-import { forgetOld } from "../../src/outbox/postgres/upkeep.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { type Address, addressOf, type Cluster, programsOfPostgres, startCluster } from "./cluster.js";
 import { isLeftOut } from "./scale.js";
-import { REMEMBER_MS, type Settling, type SqlDatabase, trackRequests } from "./sql-database.js";
+import { QUEUED, type Settling, type SqlDatabase, trackRequests, upkeepOf } from "./sql-database.js";
 
 export interface Database<Server extends Address = Address>
   extends SqlDatabase<pg.Pool, PostgresOutbox, Partial<PostgresOutboxOptions>> {
@@ -97,7 +96,7 @@ function describeWith<Server extends Address>(
       },
       async sql(text, values) {
         const { schema } = database;
-        const named = text.replaceAll("$queued", "$t.events").replaceAll(/\$(t|schema)\b/g, schema);
+        const named = text.replaceAll("$queued", QUEUED).replaceAll(/\$(t|schema)\b/g, schema);
         return (await shared.query(named, values)).rows;
       },
       async begin(isolation, pool = shared) {
@@ -114,15 +113,14 @@ function describeWith<Server extends Address>(
           },
         };
       },
-      claimAll: (at, until) =>
-        database.sql(
-          `update $t.events
-           set claimed_by = gen_random_uuid(), written_at = to_timestamp($1), claimed_until = to_timestamp($2)`,
-          [at, until].map((ms) => ms / 1_000),
-        ),
+      get lockQueue() {
+        return `select from ${database.schema}.queues`;
+      },
+      claimAll: (until) =>
+        database.sql("update $t.queues set turn = 101, claimed_by = 'another', due_at = $1", [until]),
       virtualPool: (clock) => virtualPool(database.pool(), clock) as never,
-      forget: (pool = shared) =>
-        forgetOld(openDatabase(pool, { schema: database.schema, migrate: false }), REMEMBER_MS),
+      upkeep: (pool = shared, clock) =>
+        upkeepOf(openDatabase(pool, { schema: database.schema, migrate: false }), clock),
     };
 
     beforeAll(async () => {
@@ -177,7 +175,10 @@ export function virtualPool(pool: pg.Pool, clock: Pick<Clock, "now">): VirtualPo
     query: ({ text, ...rest }) => track(() => pool.query({ ...rest, text: virtual(text) })),
     connect(callback) {
       const virtualClient = (client: pg.PoolClient): PostgresClient => ({
-        query: (text) => track(() => client.query(virtual(text))),
+        query: (given) => {
+          const config = typeof given === "string" ? { text: given } : given;
+          return track(() => client.query({ ...config, text: virtual(config.text) }));
+        },
         on: (event, listener) => client.on(event as "error", listener),
         removeListener: (event, listener) => client.removeListener(event, listener),
         release: (destroy) => client.release(destroy),
@@ -191,17 +192,4 @@ export function virtualPool(pool: pg.Pool, clock: Pick<Clock, "now">): VirtualPo
     removeListener: (event, listener) => pool.removeListener(event, listener),
     options: pool.options,
   };
-}
-
-/** The outbox reads that a claim took three seconds, as one does that steps over the dead rows of an hour. */
-export function withSlowClaims(pool: VirtualPool): VirtualPool {
-  return Object.assign(Object.create(pool, Object.getOwnPropertyDescriptors(pool)), {
-    async query(config: { text: string; values?: unknown[] }) {
-      const { rows } = await pool.query(config);
-      const slow = (next: string) => JSON.stringify({ ...JSON.parse(next), tookMs: 3_000 });
-      return {
-        rows: rows.map((row) => (typeof row.next === "string" ? { ...row, next: slow(row.next) } : row)),
-      };
-    },
-  });
 }

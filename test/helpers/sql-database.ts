@@ -1,6 +1,9 @@
-import type { SqlOutboxOptions } from "../../src/outbox/sql/options.js";
-import type { SqlOutbox } from "../../src/outbox/sql/sql-outbox.js";
-import type { Clock } from "../../src/shared/clock.js";
+import type { Database } from "../../src/outbox/queue/database.js";
+import type { SqlOutboxOptions } from "../../src/outbox/queue/options.js";
+import type { SqlOutbox } from "../../src/outbox/queue/queue-outbox.js";
+import { createQueues } from "../../src/outbox/queue/queues.js";
+import { createUpkeep } from "../../src/outbox/queue/upkeep.js";
+import { type Clock, systemClock } from "../../src/shared/clock.js";
 import { FakeClock } from "./fake-clock.js";
 import type { OwnServer } from "./own-server.js";
 
@@ -24,21 +27,29 @@ export interface SqlDatabase<Pool = any, Created = SqlOutbox, Options = TestOpti
   reopen(options?: Options, clock?: Clock): Promise<Created>;
   /**
    * Statements of the test's own; `$t.` stands before a table of the newest outbox, `$queued` for
-   * its queued events.
+   * its queued events with their visitors' queues.
    */
   // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
   sql(text: string, values?: unknown[]): Promise<any[]>;
   /** @param isolation default: the database's own. */
   begin(isolation?: string, pool?: Pool): Promise<HostTransaction>;
-  /** Has all that waits be another process's, from one moment until another. */
-  claimAll(at: number, until: number): Promise<unknown>;
+  /** SQL: a `select` of the queues of the newest outbox by their key, up to its conditions. */
+  readonly lockQueue: string;
+  /** Has all that waits be another process's until a moment. */
+  claimAll(until: number): Promise<unknown>;
   /** A pool whose server lives in the time of a test. */
   virtualPool(clock: Pick<Clock, "now">): Pool & Settling;
-  /** What a process does each minute to forget old ids, here after 30 days. */
-  forget(pool?: Pool): Promise<void>;
+  /** What a process does each minute. */
+  upkeep(pool?: Pool, clock?: Pick<Clock, "now">): Promise<void>;
 }
 
-export const REMEMBER_MS = 30 * 24 * 3_600_000;
+export function upkeepOf(database: Database, clock: Pick<Clock, "now"> = systemClock): Promise<void> {
+  return createUpkeep(database, { queues: createQueues(database), clock })();
+}
+
+/** For `$queued`. */
+export const QUEUED = `(select e.*, q.turn, q.due_at, q.claimed_by, q.urgency, q.tried
+  from $t.events e join $t.queues q on q.visitor = e.visitor where e.state = 1) as queued`;
 
 type TestOptions<Pool> = SqlOutboxOptions & { readonly pollMs?: number; readonly pool?: Pool };
 

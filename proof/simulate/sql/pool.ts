@@ -121,7 +121,8 @@ export function postgresPool(pool: Pool, clock: VirtualClock, owner: Owner): Pos
     },
     connect(callback) {
       const clientOf = (link: Link): PostgresClient => ({
-        query: (text) => link.request({ text }) as Promise<{ rows: unknown[] }>,
+        query: (given) =>
+          link.request(typeof given === "string" ? { text: given } : given) as Promise<{ rows: unknown[] }>,
         on: () => {},
         removeListener: () => {},
         release: (destroy) => (destroy || link.state !== "open" ? pool.drop(link) : pool.takeBack(link)),

@@ -1,13 +1,13 @@
 import { mysqlMigrations } from "express-affiliate/mysql";
 import mysql from "mysql2/promise";
-import { NOW } from "../../../src/outbox/mysql/literals.js";
+import { NOW } from "../../../src/outbox/mysql/sql.js";
 import { startMariaDb } from "../../../test/helpers/mariadb.js";
 import { createMonitor, PREFIX, type RealServer, type Session, setting } from "./real-server.js";
 
 // Lock waits end in virtual time: see server.ts.
 const FOR_EVER_S = 100_000;
 /** The tables that processes write to. */
-const TABLES = ["events", "circuits", "clock"];
+const TABLES = ["events", "queues"];
 const WAITING = `
   select (select variable_value from information_schema.global_status
       where variable_name = 'innodb_row_lock_current_waits')

@@ -93,10 +93,7 @@ export async function startRealPostgres(): Promise<RealServer> {
       if (found.rows[0].schema === null) {
         for (const text of postgresMigrations(SCHEMA)) await monitor(text);
       }
-      const tables = ["events", "known_ids", "dead_letters"].map((table) => `${SCHEMA}.${table}`);
-      await monitor(
-        `truncate ${tables.join(", ")} restart identity; update ${SCHEMA}.clock set at = null, written_at = null`,
-      );
+      await monitor(`truncate ${SCHEMA}.events, ${SCHEMA}.queues restart identity`);
     },
     program: server,
   };

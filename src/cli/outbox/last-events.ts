@@ -1,20 +1,8 @@
-import type { EventKind } from "../../conversion/events.js";
+import type { LastEvent } from "../../outbox/queue/last-events.js";
 import { type CheckResult, note, well } from "../finding.js";
 import { timeOf } from "./words.js";
 
-/** Times are milliseconds since the epoch. */
-export interface LastEvent {
-  /** 32 hex digits. */
-  readonly id: string;
-  readonly kind: EventKind;
-  /** `known`: delivered, or discarded by a person; only the id is kept. */
-  readonly state: "waiting" | "behind" | "under-way" | "dead" | "known";
-  /** When it was reported, or died, or was settled. */
-  readonly at: number;
-  /** It is not tried before this time. */
-  readonly until: number | null;
-  readonly reason: string | null;
-}
+export type { LastEvent };
 
 /** The last first. */
 export function newest(events: readonly LastEvent[], limit: number): readonly LastEvent[] {
@@ -32,7 +20,7 @@ export function lastEventsFound(events: readonly LastEvent[], now: number): read
 function fateOf({ state, at, until, reason }: LastEvent, now: number): string {
   switch (state) {
     case "known":
-      return `delivered, or discarded by hand, ${timeOf(at)}`;
+      return `reported ${timeOf(at)}; delivered, or discarded by hand`;
     case "dead":
       return `given up ${timeOf(at)}: ${reason}; \`express-affiliate outbox … list\` says more`;
     case "under-way":

@@ -1,9 +1,8 @@
 import type { PoolOptions } from "mysql2/promise";
 import { mysqlOutbox } from "../../outbox/mysql/mysql-outbox.js";
-import { problem, problemOf } from "../../outbox/mysql/problems.js";
+import { problem } from "../../outbox/mysql/problems.js";
 import type { OpenOutbox } from "./actions.js";
 import { loadDriver, openedIn, TIMEOUT_MS } from "./database.js";
-import type { LastEvent } from "./last-events.js";
 
 /** Creates no tables. @throws OutboxError without `mysql2`, or without a database's name. */
 export function openMysql(url: string, prefix = "affiliate_"): OpenOutbox {
@@ -15,30 +14,13 @@ export function openMysql(url: string, prefix = "affiliate_"): OpenOutbox {
   const pool = createPool({ ...connectionOf(url), connectionLimit: 1, connectTimeout: TIMEOUT_MS });
   return openedIn(mysqlOutbox({ pool, prefix, migrate: false }), {
     pool,
-    deleteNothing: () => pool.query(`delete from \`${prefix}events\` where false`),
-    async last(limit) {
-      const [rows] = await pool.query(
-        `select lower(hex(id)) as id, kind, if(state in ('queued', 'scheduled'), created_at, due_at) as at, due_at as until, reason,
-           case state when 'dead' then 'dead' when 'known' then 'known' else
-             if(claimed_by is not null, 'under-way', if(due_at is null, 'behind', 'waiting')) end as state
-         from \`${prefix}events\` order by seq desc limit ?`,
-        [limit],
-      );
-      return (rows as LastEvent[]).map(withNumbers);
-    },
     async otherConnections() {
       const [rows] = await pool.query(
         "select count(*) as number from information_schema.processlist where db = database() and id <> connection_id()",
       );
       return Number((rows as { number: number }[])[0]?.number);
     },
-    problemOf: (error) => problemOf(error, prefix),
   });
-}
-
-/** The driver may return a bigint as text. */
-function withNumbers(event: LastEvent): LastEvent {
-  return { ...event, at: Number(event.at), until: event.until === null ? null : Number(event.until) };
 }
 
 /**

@@ -1,11 +1,11 @@
-import type { Database } from "./database.js";
+import type { Statements } from "../queue/database.js";
 
 // 3, of MariaDB, writes a commit to the disk as 1 does.
 const DURABLE = new Set([1, 3]);
 
 /** By which settings the server may lose commits, in words. */
-export async function cautionsOf(database: Database): Promise<string[]> {
-  const [row] = await database.rows<Record<"flush" | "has_binlog" | "sync_binlog", number>>(
+export async function cautionsOf({ rows }: Statements): Promise<string[]> {
+  const [row] = await rows<Record<"flush" | "has_binlog" | "sync_binlog", number>>(
     `select @@global.innodb_flush_log_at_trx_commit as flush, @@global.log_bin as has_binlog, @@global.sync_binlog as sync_binlog`,
   );
   const flush = Number(row?.flush);

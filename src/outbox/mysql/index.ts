@@ -4,8 +4,8 @@
  * @module express-affiliate/mysql
  */
 export type { Outbox } from "../outbox.js";
-export type { MysqlConnection, MysqlPool } from "./database.js";
 export { mysqlMigrations } from "./migrations.js";
 export { type MysqlOutbox, mysqlOutbox } from "./mysql-outbox.js";
 export type { MysqlOutboxOptions } from "./options.js";
+export type { MysqlConnection, MysqlPool } from "./pool.js";
 export type { MysqlTransaction } from "./transaction.js";

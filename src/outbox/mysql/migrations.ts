@@ -1,14 +1,11 @@
 import { OptionsError } from "../../shared/errors.js";
+import { NEWEST_VERSION, statementsTo } from "../queue/tables.js";
 import { errnoOf } from "./errors.js";
-import { NOW } from "./literals.js";
 import { problem } from "./problems.js";
-import tables from "./version-1/tables.sql?raw";
+import { createTable, wordsOf } from "./sql.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
 export type Run = (text: string) => Promise<any[]>;
-
-/** The SQL for version 1, 2, … with the prefix `affiliate_`. Never changed once published. */
-const VERSIONS = [tables];
 
 /** Needs only backticks, and is short enough for the names of indexes. */
 export const PREFIX = {
@@ -29,16 +26,14 @@ const LOCK_S = 20;
  */
 export function mysqlMigrations(prefix = "affiliate_"): readonly string[] {
   if (!PREFIX.pattern.test(prefix)) throw new OptionsError("mysqlMigrations", [`\`prefix\` ${PREFIX.error}`]);
-  return VERSIONS.map((_, nth) => `${statementsTo(nth + 1, prefix).join(";\n\n")};\n`);
-}
-
-function statementsTo(version: number, prefix: string): string[] {
-  const statements = (VERSIONS[version - 1] as string).split(/;\s*$/m).map((each) => each.trim());
-  const noted = `insert ignore into \`affiliate_migrations\` (\`version\`, \`at\`) values (${version}, ${NOW})`;
-  return [...statements.filter((each) => each !== ""), noted].map((each) =>
-    each.replaceAll(/`affiliate_/g, `\`${prefix}`),
+  return Array.from(
+    { length: NEWEST_VERSION },
+    (_, nth) => `${migrationTo(nth + 1, prefix).join(";\n\n")};\n`,
   );
 }
+
+const migrationTo = (version: number, prefix: string): string[] =>
+  statementsTo(version, wordsOf(prefix), (table) => createTable(prefix, table));
 
 /** Brings the tables to this version. @throws OutboxError, or what the server says. */
 export async function migrate(
@@ -57,8 +52,8 @@ export async function migrate(
   const lock = `concat(left(database(), 16), ' ${prefix}')`;
   await run(`select get_lock(${lock}, ${LOCK_S})`);
   try {
-    for (let next = (await versionOf(run, prefix)) + 1; next <= VERSIONS.length; next++) {
-      for (const statement of statementsTo(next, prefix)) await run(statement);
+    for (let next = (await versionOf(run, prefix)) + 1; next <= NEWEST_VERSION; next++) {
+      for (const statement of migrationTo(next, prefix)) await run(statement);
     }
   } finally {
     await run(`select release_lock(${lock})`);
@@ -66,14 +61,13 @@ export async function migrate(
 }
 
 function isCurrent(version: number, prefix: string): boolean {
-  const newest = VERSIONS.length;
-  if (version > newest) {
+  if (version > NEWEST_VERSION) {
     throw problem(
       "ERR_AFFILIATE_MYSQL_NEWER",
-      `the tables "${prefix}…" are of version ${version}, and this code knows them up to ${newest}: install the newer express-affiliate`,
+      `the tables "${prefix}…" are of version ${version}, and this code knows them up to ${NEWEST_VERSION}: install the newer express-affiliate`,
     );
   }
-  return version === newest;
+  return version === NEWEST_VERSION;
 }
 
 async function versionOf(run: Run, prefix: string): Promise<number> {

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import type { SchemaOf } from "../../shared/read-options.js";
-import { type SqlOutboxOptions, sqlOptions } from "../sql/options.js";
-import type { MysqlPool } from "./database.js";
+import { type SqlOutboxOptions, sqlOptions } from "../queue/options.js";
 import { PREFIX } from "./migrations.js";
+import type { MysqlPool } from "./pool.js";
 
 /** What `mysqlOutbox()` takes. */
 export interface MysqlOutboxOptions extends SqlOutboxOptions {

@@ -1,9 +1,7 @@
-import type { OutboxEvent } from "../../conversion/events.js";
 import { OutboxError } from "../../shared/errors.js";
-import type { Database } from "./database.js";
+import type { Database, Statement } from "../queue/database.js";
 import { DEADLOCK, DUPLICATE, errnoOf } from "./errors.js";
-import { binary } from "./literals.js";
-import { insertsOf } from "./rows.js";
+import { withValues } from "./sql.js";
 
 /** The host's open transaction: a connection of `mysql2/promise`, or what runs statements in it. */
 export interface MysqlTransaction {
@@ -19,28 +17,26 @@ const NO_SUCH_TABLE = 1146;
 const YOUNGER_TABLE = 1412;
 
 /**
- * Stores an event in the host's own transaction. A failed statement is undone alone, and the
+ * Inserts a row in the host's own transaction. A failed statement is undone alone, and the
  * transaction continues; a deadlock undoes it all.
  *
  * @throws OutboxError
  */
-export async function enqueue(
+export async function insertWithin(
   transaction: unknown,
-  event: OutboxEvent,
-  { prefix, events, ready }: Database,
-): Promise<"queued" | "duplicate"> {
+  { known, insert }: { known: Statement; insert: Statement },
+  { ready }: Pick<Database, "ready">,
+): Promise<boolean> {
   if (!isTransaction(transaction)) {
     throw refusal("`transaction` must have a method query(text), as the connections of mysql2/promise have");
   }
-  const known = `select 1 as known from ${events}
-    where id = ${binary(event.id)} and destination = ${event.destination}`;
   try {
     // A failed insert would lock the existing row until the transaction ends.
-    if (await isKnown(transaction, known, ready)) return "duplicate";
-    for (const text of insertsOf(prefix, [event])) await transaction.query(text);
-    return "queued";
+    if (await isKnown(transaction, withValues(known.text, known.values), ready)) return false;
+    await transaction.query(withValues(insert.text, insert.values));
+    return true;
   } catch (error) {
-    if (numberFrom(error) === DUPLICATE) return "duplicate";
+    if (numberFrom(error) === DUPLICATE) return false;
     if (numberFrom(error) === DEADLOCK) throw await undone(transaction, error);
     throw refusal(`nothing was stored, and the transaction goes on: ${messageOf(error)}`, error);
   }

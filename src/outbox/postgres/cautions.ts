@@ -1,8 +1,8 @@
-import type { Database } from "./database.js";
+import type { Statements } from "../queue/database.js";
 
 /** Warns if a setting may lose the host's own transaction, with its report, after its commit. */
-export async function cautionsOf(database: Database): Promise<string[]> {
-  const [row] = await database.query<{ setting: string; has_standby: boolean }>(
+export async function cautionsOf({ rows }: Statements): Promise<string[]> {
+  const [row] = await rows<{ setting: string; has_standby: boolean }>(
     `select current_setting('synchronous_commit') as setting, current_setting('synchronous_standby_names') <> '' as has_standby`,
   );
   // All but "off" write a commit to the server's disk before the answer. "local" awaits no standby.

@@ -1,136 +1,134 @@
-import { inTime, LONGEST_WAIT_MS } from "../sql/in-time.js";
-import { repeatWhereLost } from "../sql/lost-connection.js";
-import { migrate, quoted } from "./migrations.js";
+import { inTime, LONGEST_WAIT_MS, repeatWhereLost } from "../queue/connections.js";
+import type { Database, Statements, Value } from "../queue/database.js";
+import { cautionsOf } from "./cautions.js";
+import { migrate } from "./migrations.js";
+import { ignore, isLost, lend, type PostgresClient, type PostgresPool } from "./pool.js";
 import { problem, problemOf } from "./problems.js";
-
-/** The part of a pool that the outbox needs: `Pool` of the package `pg` has it. */
-export interface PostgresPool {
-  // biome-ignore-start lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
-  /** Runs one statement on any of its connections. */
-  query(config: { text: string; values?: any[] }): Promise<{ rows: any[] }>;
-  /** Lends one of its connections. */
-  connect(callback: (error: Error | undefined, client: PostgresClient | undefined) => void): void;
-  /** For errors of idle connections: without a listener they would end the process. */
-  on(event: "error", listener: (error: Error, ...more: any[]) => void): unknown;
-  /** Undoes `on`. */
-  removeListener(event: "error", listener: (...more: any[]) => void): unknown;
-  /** How many connections it has at most. Default: more than one. */
-  readonly options?: { readonly max?: number | undefined };
-  // biome-ignore-end lint/suspicious/noExplicitAny: see above.
-}
-
-/** The part of a lent connection that the outbox needs: `PoolClient` of the package `pg` has it. */
-export interface PostgresClient {
-  // biome-ignore-start lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
-  /** Runs one statement, or several without values. */
-  query(text: string): Promise<{ rows: any[] }>;
-  /** `error` and `notification` are listened to. */
-  on(event: string, listener: (...more: any[]) => void): unknown;
-  /** Undoes `on`. */
-  removeListener(event: string, listener: (...more: any[]) => void): unknown;
-  /** Returns it to the pool, or closes it. */
-  release(destroy?: Error | boolean): void;
-  // biome-ignore-end lint/suspicious/noExplicitAny: see above.
-}
-
-export interface Database {
-  /** Quoted, for statements. */
-  readonly schema: string;
-  /**
-   * Runs one statement, in its own transaction. If the connection is lost, runs it again on another
-   * one: twice must be as good as once. Rejects if the server does not answer in time.
-   */
-  query<Row>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** The same, but not again. */
-  queryOnce<Row>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** Resolves once the tables are right. Tries anew at each call until they are. */
-  ready(): Promise<void>;
-}
+import { DURABLY, numbered, wordsOf } from "./sql.js";
+import { insertWithin } from "./transaction.js";
 
 const STATEMENT_MS = 20_000;
+const PATIENCE_MS = 500;
+const ATTEMPTS = 6;
 // serialization_failure, deadlock_detected.
 const ONCE_MORE = new Set(["40001", "40P01"]);
-// admin_shutdown, crash_shutdown, idle_session_timeout; the class connection_exception.
-const CONNECTION_ENDED = /^(57P01|57P02|57P05|08\w{3}|ECONNRESET|EPIPE)$/;
-// What `pg` says of a connection that ended before the answer, or before the request.
-const CONNECTION_GONE = /Connection terminated( unexpectedly)?$|not queryable$/;
+const LOCK_NOT_AVAILABLE = "55P03";
+const SILENT = "ERR_AFFILIATE_POSTGRES_SILENT";
+const codeOf = (error: unknown) => (Object(error) as { code?: string }).code ?? "";
+
+// Without statistics of tables that have just grown, the server would read all of them.
+const PLANS = ["seqscan", "bitmapscan", "hashjoin", "mergejoin"].map(
+  (plan) => `set local enable_${plan} = off`,
+);
+const BEGIN = `begin isolation level read committed; ${PLANS.join("; ")}; select ${DURABLY}`;
 
 export function openDatabase(pool: PostgresPool, options: { schema: string; migrate: boolean }): Database {
+  const { schema } = options;
   let readiness: Promise<void> | undefined;
 
-  async function prepare(): Promise<void> {
-    const client = await lend(pool, ignore);
+  async function run(runner: Pick<PostgresPool, "query">, given: string, values?: readonly Value[]) {
     try {
-      await migrate(client, { schema: options.schema, allowed: options.migrate });
-      await checkIsolation(client);
-      client.release();
+      return await inTime(runner.query({ ...numbered(given, values), query_timeout: STATEMENT_MS }), silence);
     } catch (error) {
+      const told = problemOf(error, schema);
+      // Tables that have vanished are made again, if that is allowed.
+      if (codeOf(told) === "ERR_AFFILIATE_POSTGRES_TABLES") readiness = undefined;
+      throw told;
+    }
+  }
+
+  const statementsOn = (runner: Pick<PostgresPool, "query">): Statements => ({
+    rows: async (text, values) => (await run(runner, text, values)).rows,
+    write: async (text, values) => (await run(runner, text, values)).rowCount ?? 0,
+  });
+
+  /** Runs work on a lent connection. */
+  async function on<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
+    const client = await inTime(lend(pool, ignore), silence);
+    try {
+      const result = await work(client);
+      client.release();
+      return result;
+    } catch (error) {
+      // What the connection is in the middle of is unknown.
       client.release(true);
-      throw problemOf(error, options.schema);
+      throw problemOf(error, schema);
     } finally {
       client.removeListener("error", ignore);
     }
   }
 
-  async function run<Row>(text: string, values: unknown[]): Promise<Row[]> {
-    const config = { text, values, query_timeout: STATEMENT_MS };
-    try {
-      return (await inTime(pool.query(config), silence)).rows;
-    } catch (error) {
-      if (!ONCE_MORE.has((error as { code?: string }).code ?? "")) throw error;
-      return (await inTime(pool.query(config), silence)).rows;
+  async function inTransaction<T>(work: (tx: Statements) => Promise<T>, isPatient: boolean): Promise<T> {
+    const outcome = await on(async (client) => {
+      await inTime(
+        client.query(isPatient ? BEGIN : `${BEGIN}; set local lock_timeout = ${PATIENCE_MS}`),
+        silence,
+      );
+      try {
+        const result = await work(statementsOn(client as never));
+        await inTime(client.query("commit"), silence);
+        return { result };
+      } catch (error) {
+        if (isLost(error) || codeOf(error) === SILENT) throw error;
+        await inTime(client.query("rollback"), silence);
+        return { error };
+      }
+    });
+    if ("error" in outcome) throw outcome.error;
+    return outcome.result;
+  }
+
+  /** Again after a deadlock. */
+  async function again<T>(request: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await request();
+      } catch (error) {
+        if (!ONCE_MORE.has(codeOf(error)) || attempt === ATTEMPTS) throw error;
+      }
     }
   }
 
+  async function prepared<T>(request: () => Promise<T>): Promise<T> {
+    await database.ready();
+    return again(request);
+  }
+
+  const plain = statementsOn(pool);
   const database: Database = {
-    schema: quoted(options.schema),
-    query: (text, values) => repeatWhereLost(() => database.queryOnce(text, values), isLost),
-    async queryOnce(text, values = []) {
-      await database.ready();
-      try {
-        return await run(text, values);
-      } catch (error) {
-        const told = problemOf(error, options.schema);
-        // Tables that have vanished are made again, if that is allowed.
-        if ((told as { code?: string }).code === "ERR_AFFILIATE_POSTGRES_TABLES") readiness = undefined;
-        throw told;
-      }
-    },
+    words: wordsOf(`"${schema}"`),
+    rows: (text, values) => repeatWhereLost(() => database.rowsOnce(text, values), isLost),
+    rowsOnce: (text, values) => prepared(() => plain.rows(text, values)),
+    write: (text, values) =>
+      repeatWhereLost(() => prepared(() => plain.write(`${text} returning ${DURABLY}`, values)), isLost),
+    transaction: (work, { isPatient } = { isPatient: true }) =>
+      prepared(() => inTransaction(work, isPatient)),
+    insertWithin: (transaction, row) =>
+      insertWithin(transaction, row, { schema, ready: () => database.ready() }),
     ready() {
-      readiness ??= repeatWhereLost(() => inTime(prepare(), silence), isLost).catch((error) => {
+      readiness ??= repeatWhereLost(
+        () =>
+          on((client) =>
+            inTime(
+              migrate(client, { schema, allowed: options.migrate }).then(() => checkIsolation(client)),
+              silence,
+            ),
+          ),
+        isLost,
+      ).catch((error) => {
         readiness = undefined;
         throw error;
       });
       return readiness;
     },
+    isLost,
+    isBusy: (error) => codeOf(error) === LOCK_NOT_AVAILABLE,
+    cautions: () => cautionsOf(database),
   };
   return database;
 }
 
-/**
- * Lends one of the pool's connections, with a listener for its errors. A server that stops may send
- * "ready" and an error in one packet: the client then emits the error before a promise resolves, and
- * without a listener it ends the process.
- */
-export function lend(pool: PostgresPool, onError: (error: Error) => void): Promise<PostgresClient> {
-  return new Promise((resolve, reject) => {
-    pool.connect((error, client) => {
-      if (!client) return reject(error);
-      client.on("error", onError);
-      resolve(client);
-    });
-  });
-}
-
-export function ignore(): void {}
-
-/** Whether the connection was lost, so that it is unknown how far the request got. */
-export function isLost(error: unknown): boolean {
-  const { code = "", message = "" } = Object(error) as { code?: string; message?: string };
-  return CONNECTION_ENDED.test(code) || CONNECTION_GONE.test(message);
-}
-
-// The outbox's functions need it: each statement has to see what was committed before it began.
+// For statements outside transactions: each has to see what was committed before it began.
 async function checkIsolation(client: PostgresClient): Promise<void> {
   const { rows } = await client.query("select current_setting('default_transaction_isolation') as level");
   const level = String(rows[0]?.level);
@@ -142,5 +140,5 @@ async function checkIsolation(client: PostgresClient): Promise<void> {
 }
 
 function silence(): Error {
-  return problem("ERR_AFFILIATE_POSTGRES_SILENT", `no answer from the server within ${LONGEST_WAIT_MS} ms`);
+  return problem(SILENT, `no answer from the server within ${LONGEST_WAIT_MS} ms`);
 }

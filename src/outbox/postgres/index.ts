@@ -4,8 +4,8 @@
  * @module express-affiliate/postgres
  */
 export type { Outbox } from "../outbox.js";
-export type { PostgresClient, PostgresPool } from "./database.js";
 export { postgresMigrations } from "./migrations.js";
 export type { PostgresOutboxOptions } from "./options.js";
+export type { PostgresClient, PostgresPool } from "./pool.js";
 export { type PostgresOutbox, postgresOutbox } from "./postgres-outbox.js";
 export type { PostgresTransaction } from "./transaction.js";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../shared/clock.js";
-import { ignore, lend, type PostgresClient, type PostgresPool } from "./database.js";
+import { ignore, lend, type PostgresClient, type PostgresPool } from "./pool.js";
 
 const AGAIN_MS = 5_000;
 const HEARD_WITHIN_MS = 2_500;
@@ -7,14 +7,13 @@ const HEARD_WITHIN_MS = 2_500;
 const TRIES = 2;
 
 /**
- * Listens for other processes' commits on one connection of the pool, and calls `onHint` with the
- * due time of what may have been committed. If the connection is lost, it asks for another after a
- * while; meanwhile polling finds the events. If a pooler keeps notifications from arriving, it
+ * Listens for other processes' commits on one connection of the pool, and calls `onHint`. If the
+ * connection is lost, it asks for another after a while; meanwhile polling finds the events. If a pooler keeps notifications from arriving, it
  * warns once and gives the connection back, as the returned function does.
  */
 export function listen(
   pool: PostgresPool,
-  options: { channel: string; onHint: (dueAt?: number) => void; clock: Clock },
+  options: { channel: string; onHint: () => void; clock: Clock },
 ): () => Promise<void> {
   const { channel, onHint, clock } = options;
   let client: PostgresClient | undefined;
@@ -41,9 +40,9 @@ export function listen(
     }
   }
 
-  function hear({ payload }: { payload?: string } = {}): void {
+  function hear(): void {
     hasHeard = true;
-    onHint(payload ? Number(payload) : undefined);
+    onHint();
   }
 
   /** Makes another connection notify this one. */

@@ -1,23 +1,13 @@
 import { OptionsError } from "../../shared/errors.js";
+import { NEWEST_VERSION, statementsTo } from "../queue/tables.js";
 import { problem } from "./problems.js";
-import append from "./version-1/append.sql?raw";
-import bounds from "./version-1/bounds.sql?raw";
-import claim from "./version-1/claim.sql?raw";
-import enter from "./version-1/enter.sql?raw";
-import hold from "./version-1/hold.sql?raw";
-import queueAgain from "./version-1/queue-again.sql?raw";
-import scheduled from "./version-1/scheduled.sql?raw";
-import settle from "./version-1/settle.sql?raw";
-import tables from "./version-1/tables.sql?raw";
+import { createTable, wordsOf } from "./sql.js";
 
 /** The connection that a migration runs on. */
 export interface MigrationClient {
   // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
   query(text: string): Promise<{ rows: any[] }>;
 }
-
-/** The SQL for version 1, 2, … of the tables, in the schema `affiliate`. Fixed once published. */
-const VERSIONS = [[tables, enter, append, claim, settle, bounds, queueAgain, hold, scheduled].join("\n")];
 
 /** A name that needs only quotes in SQL, and is short enough for the channel's name. */
 export const SCHEMA_NAME = {
@@ -41,13 +31,19 @@ export function postgresMigrations(schema = "affiliate"): readonly string[] {
   if (!SCHEMA_NAME.pattern.test(schema)) {
     throw new OptionsError("postgresMigrations", [`\`schema\` ${SCHEMA_NAME.error}`]);
   }
-  return VERSIONS.map((_, nth) => `begin;\n${migrationTo(nth + 1, schema)}\ncommit;\n`);
+  return Array.from(
+    { length: NEWEST_VERSION },
+    (_, nth) => `begin;\n${migrationTo(nth + 1, schema)};\ncommit;\n`,
+  );
 }
 
 function migrationTo(version: number, schema: string): string {
-  const script = `${VERSIONS[version - 1]}
-insert into affiliate.migrations (version) values (${version});`;
-  return script.replaceAll(/\baffiliate\b/g, quoted(schema));
+  const name = quoted(schema);
+  return [
+    // Spares it the right to create schemas if an administrator has made this one.
+    `do $$ begin if to_regnamespace('${name}') is null then create schema ${name}; end if; end $$`,
+    ...statementsTo(version, wordsOf(name), (table) => createTable(name, table)),
+  ].join(";\n\n");
 }
 
 /** @throws OutboxError if it cannot bring the tables to this version, or what the server says. */
@@ -55,7 +51,6 @@ export async function migrate(
   client: MigrationClient,
   { schema, allowed }: { schema: string; allowed: boolean },
 ): Promise<void> {
-  const newest = VERSIONS.length;
   if (isCurrent(await versionOf(client, schema))) return;
   if (!allowed) {
     throw problem(
@@ -70,7 +65,7 @@ export async function migrate(
     await client.query(
       `select pg_advisory_xact_lock(hashtextextended('express-affiliate migrations ${schema}', 0))`,
     );
-    for (let next = (await versionOf(client, schema)) + 1; next <= newest; next++) {
+    for (let next = (await versionOf(client, schema)) + 1; next <= NEWEST_VERSION; next++) {
       await client.query(migrationTo(next, schema));
     }
     await client.query("commit");
@@ -80,13 +75,13 @@ export async function migrate(
   }
 
   function isCurrent(version: number): boolean {
-    if (version > newest) {
+    if (version > NEWEST_VERSION) {
       throw problem(
         "ERR_AFFILIATE_POSTGRES_NEWER",
-        `the tables in the schema "${schema}" are of version ${version}, and this code knows them up to ${newest}: install the newer express-affiliate`,
+        `the tables in the schema "${schema}" are of version ${version}, and this code knows them up to ${NEWEST_VERSION}: install the newer express-affiliate`,
       );
     }
-    return version === newest;
+    return version === NEWEST_VERSION;
   }
 }
 

@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
 import type { SchemaOf } from "../../shared/read-options.js";
-import { flag, type SqlOutboxOptions, sqlOptions } from "../sql/options.js";
-import type { PostgresPool } from "./database.js";
+import { flag, type SqlOutboxOptions, sqlOptions } from "../queue/options.js";
 import { SCHEMA_NAME } from "./migrations.js";
+import type { PostgresPool } from "./pool.js";
 
 /** What `postgresOutbox()` takes. */
 export interface PostgresOutboxOptions extends SqlOutboxOptions {

@@ -1,24 +1,10 @@
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions } from "../../shared/read-options.js";
-import { again } from "../sql/again.js";
-import { createDeadLetters } from "../sql/dead-letters.js";
-import type { SqlDialect, SqlShell } from "../sql/dialect.js";
-import { createSqlOutbox, type SqlOutbox } from "../sql/sql-outbox.js";
-import { createAttempt, createStoredBy } from "./append.js";
-import { cautionsOf } from "./cautions.js";
-import { createCircuits } from "./circuits.js";
-import { createClaims, type PostgresClaim } from "./claims.js";
-import { count } from "./count.js";
-import { ignore, isLost, openDatabase } from "./database.js";
-import { lettersIn } from "./dead-letters.js";
-import { createHold } from "./hold.js";
+import { createQueueOutbox, type SqlOutbox } from "../queue/queue-outbox.js";
+import { openDatabase } from "./database.js";
 import { listen } from "./listen.js";
 import { type PostgresOutboxOptions, postgresOptions } from "./options.js";
-import { createPersonal } from "./personal.js";
-import { createScheduled } from "./scheduled.js";
-import { createShedding } from "./shedding.js";
-import { enqueue } from "./transaction.js";
-import { forgetOld } from "./upkeep.js";
+import { ignore } from "./pool.js";
 
 /** An outbox in a PostgreSQL database. */
 export interface PostgresOutbox extends SqlOutbox {}
@@ -44,51 +30,17 @@ export function postgresOutbox(options: PostgresOutboxOptions): PostgresOutbox;
 export function postgresOutbox(options: PostgresOutboxOptions, clock?: Clock): PostgresOutbox;
 export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = systemClock): PostgresOutbox {
   const options = readOptions("postgresOutbox", postgresOptions, given);
-  const { pool, schema, leaseMs, pollMs } = options;
+  const { pool, schema } = options;
   const channel = `express_affiliate_${schema}`;
   const listens = options.listen && pool.options?.max !== 1;
-  const database = openDatabase(pool, options);
-
-  function dialectOf({ counts, onDeath, wake }: SqlShell): SqlDialect<PostgresClaim> {
-    const claims = createClaims(database, { leaseMs, pollMs, counts, onDeath, clock });
-    const attempt = createAttempt(database, claims.include);
-    const shedding = createShedding(database);
-    const scheduled = createScheduled(database, counts);
-    return {
-      ...createDeadLetters(lettersIn(database), { counts, onRevived: wake }),
-      count: () => count(database),
-      release: (destination) => claims.during(() => scheduled.release(destination)),
-      cancel: scheduled.cancel,
-      personal: createPersonal(database, counts),
-      attempt: (events) => claims.during(() => attempt(events)),
-      storedBy: createStoredBy(database),
-      isLost,
-      enqueue: (transaction, event) =>
-        enqueue(transaction, event, { database, schema, channel: listens ? channel : null }),
-      claim: claims.claim,
-      settle: claims.settle,
-      renew: claims.renew,
-      shedFor: shedding.oldest,
-      shedClicks: shedding.clicks,
-      circuits: createCircuits(database),
-      holding: createHold(database),
-      cautions: () => cautionsOf(database),
-      upkeep: () => forgetOld(database, options.rememberMs),
-      watch(look) {
-        const stops: (() => unknown)[] = [again(clock, pollMs, look)];
-        const onHint = (dueAt?: number) => {
-          if (dueAt !== undefined) claims.committed(dueAt);
-          look();
-        };
-        if (listens) stops.push(listen(pool, { channel, onHint, clock }));
-        return () => Promise.all(stops.map((stop) => stop()));
-      },
-      close: () => pool.removeListener("error", ignore),
-    };
-  }
-
   // Without a listener, an idle connection that is lost ends the host's process.
   pool.on("error", ignore);
 
-  return createSqlOutbox("postgres", options, clock, dialectOf);
+  return createQueueOutbox("postgres", options, clock, openDatabase(pool, options), {
+    ...(listens && {
+      listen: (onHint) => listen(pool, { channel, onHint, clock }),
+      tell: () => pool.query({ text: "select pg_notify($1, '')", values: [channel] }),
+    }),
+    close: () => pool.removeListener("error", ignore),
+  });
 }

@@ -1,10 +1,7 @@
-import type { OutboxEvent } from "../../conversion/events.js";
-import { priorityOf } from "../../conversion/kinds.js";
-import { endpointOf } from "../../service/endpoints.js";
 import { OutboxError } from "../../shared/errors.js";
-import { CLICKS_OF_A_VISITOR } from "../outbox.js";
-import { asciiJson } from "../sql/ascii-json.js";
-import type { Database } from "./database.js";
+import type { Database, Statement } from "../queue/database.js";
+import { problemOf } from "./problems.js";
+import { numbered } from "./sql.js";
 
 /** The host's own open transaction: a client of `pg`, or anything that runs a statement in it. */
 export interface PostgresTransaction {
@@ -13,80 +10,73 @@ export interface PostgresTransaction {
   query(text: string, values?: any[]): Promise<any>;
 }
 
+const SAVEPOINT = "affiliate_report";
+// undefined_table, invalid_schema_name.
+const NOT_MADE = new Set(["42P01", "3F000"]);
+const SERIALIZATION_FAILURE = "40001";
+
 /**
- * Stores an event in the host's own transaction, in two statements that cannot fail: after a failed
- * statement, the transaction could not commit. The first asks whether the function is there and may
- * be called. The second calls it; it undoes its own failures. `crowded`: the event is queued, and
- * its visitor has too many clicks.
+ * Inserts a row in the host's own transaction, within a savepoint: after a failed statement, the
+ * transaction could not commit.
  */
-export async function enqueue(
+export async function insertWithin(
   transaction: unknown,
-  event: OutboxEvent,
-  { database, schema, channel }: { database: Database; schema: string; channel: string | null },
-): Promise<"queued" | "crowded" | "duplicate"> {
-  if (!isTransaction(transaction)) {
+  { known, insert }: { known: Statement; insert: Statement },
+  { schema, ready }: Pick<Database, "ready"> & { schema: string },
+): ReturnType<NonNullable<Database["insertWithin"]>> {
+  if (typeof Object(transaction).query !== "function") {
     throw refusal("`transaction` must have a method query(text, values), as the clients of pg have");
   }
-  if (!(await isThere(transaction, schema))) {
-    // The very first report may come before the tables are made.
-    await database.ready();
-    if (!(await isThere(transaction, schema))) {
-      throw refusal(
-        `the transaction's role finds no outbox that it may use in the schema "${schema}" of its database`,
-      );
+  const host = transaction as PostgresTransaction;
+
+  async function rowsOf({ text, values }: Statement): Promise<unknown[]> {
+    const prepared = numbered(text, values);
+    const result = await host.query(prepared.text, prepared.values);
+    return Array.isArray(result) ? result : (result?.rows ?? []);
+  }
+
+  async function attempt(): Promise<boolean> {
+    await host.query(`savepoint ${SAVEPOINT}`, []);
+    try {
+      const isKnown = (await rowsOf(known)).length > 0;
+      const text = `${insert.text} on conflict do nothing returning 1 as stored`;
+      const isStored = !isKnown && (await rowsOf({ ...insert, text })).length > 0;
+      await host.query(`release savepoint ${SAVEPOINT}`, []);
+      return isStored;
+    } catch (error) {
+      await host.query(`rollback to savepoint ${SAVEPOINT}`, []);
+      throw error;
     }
   }
-  const { id, kind, data, createdAt } = event;
-  const { clickId = null, sessionId = null } = data;
-  const [row] = await rowsOf<{ outcome: string }>(
-    transaction,
-    // Texts, each with its type in the statement: libraries convert other values in different ways.
-    `select ${database.schema}.enqueue(
-       $1::text::bigint, $2::text::uuid, $3::text, $4::text, $5::text, $6::text, $7::text::double precision, $8::text,
-       ${priorityOf(kind)}::smallint, ${CLICKS_OF_A_VISITOR}, $9::text
-     ) as outcome`,
-    [
-      String(event.destination),
-      id,
-      kind,
-      endpointOf(event),
-      clickId,
-      sessionId,
-      String(createdAt),
-      asciiJson(data),
-      channel,
-    ],
-  );
-  const outcome = row?.outcome;
-  if (outcome === "queued" || outcome === "crowded" || outcome === "duplicate") return outcome;
-  throw refusal(`nothing was stored, and the transaction goes on: ${outcome}`);
+
+  try {
+    return await attempt().catch(async (error) => {
+      if (!NOT_MADE.has(codeOf(error))) throw error;
+      // The very first report may come before the tables are made.
+      await ready();
+      return attempt();
+    });
+  } catch (error) {
+    // Under `repeatable read`: its row was committed after the transaction's snapshot.
+    if (codeOf(error) === SERIALIZATION_FAILURE) return false;
+    const { message } = Object(problemOf(error, schema)) as Error;
+    throw refusal(`nothing was stored, and the transaction goes on: ${message}`, error);
+  }
 }
 
-function isTransaction(value: unknown): value is PostgresTransaction {
-  return typeof Object(value).query === "function";
+/** The server's code, however deep in a library's errors. */
+function codeOf(error: unknown): string {
+  for (let each = error, depth = 0; each instanceof Error && depth < 5; depth++) {
+    const { code, cause, parent } = each as Error & { code?: unknown; parent?: unknown };
+    if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code)) return code;
+    // In a text, as Prisma has it.
+    const told = each.message.match(/\b(42P01|3F000|40001)\b/);
+    if (told) return told[0];
+    each = cause ?? parent;
+  }
+  return "";
 }
 
-async function isThere(transaction: PostgresTransaction, schema: string): Promise<boolean> {
-  const rows = await rowsOf(
-    transaction,
-    `select 1 as found
-     from pg_catalog.pg_proc as p join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
-     where n.nspname = $1::text and p.proname = 'enqueue'
-       and has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute')`,
-    [schema],
-  );
-  return rows.length > 0;
-}
-
-async function rowsOf<Row>(
-  transaction: PostgresTransaction,
-  text: string,
-  values: unknown[],
-): Promise<Row[]> {
-  const result = await transaction.query(text, values);
-  return Array.isArray(result) ? result : (result?.rows ?? []);
-}
-
-function refusal(message: string): OutboxError {
-  return new OutboxError("ERR_AFFILIATE_TRANSACTION", `postgresOutbox: ${message}`);
+function refusal(message: string, cause?: unknown): OutboxError {
+  return new OutboxError("ERR_AFFILIATE_TRANSACTION", `postgresOutbox: ${message}`, { cause });
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { sample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { around, describeWithMariaDbServer } from "../../helpers/mysql.js";
-import { expectTextsKept, testOperations } from "../sql/operations.js";
+import { expectTextsKept, testOperations } from "../queue/operations.js";
 
 describeWithMariaDbServer("operations", (database) => {
   const { create, reopen, sql } = database;
@@ -21,19 +21,12 @@ describeWithMariaDbServer("operations", (database) => {
       const { prefix } = database;
       await sql("create user least identified by 'least'");
       await sql(`grant select on shop.${prefix}migrations to least`);
-      await sql(`grant select, insert, update on shop.${prefix}clock to least`);
-      await sql(`grant select, insert, update, delete on shop.${prefix}events to least`);
-      await sql(`grant select, insert, update, delete on shop.${prefix}circuits to least`);
+      for (const table of ["events", "queues"])
+        await sql(`grant select, insert, update, delete on shop.${prefix}${table} to least`);
       const pool = database.pool({ user: "least", password: "least" });
       await expect(pool.query("create table own (id integer)")).rejects.toThrow(/denied/);
       return pool;
     },
-    age: (days, ids) =>
-      sql(
-        `update $prefixevents set queued_at = queued_at - ? * 86400000, due_at = due_at - ? * 86400000
-         where lower(hex(id)) in (?)`,
-        [days, days, ids],
-      ),
   });
 
   test("makes tables again that have gone", async () => {
@@ -105,10 +98,10 @@ describeWithMariaDbServer("operations", (database) => {
     let toClaim = 0;
     const meddled = around(database.pool(), async (run) => {
       const result = await run();
-      const seqs = JSON.stringify(result[0]).match(/(?<="seq":"?)\d+/g) ?? [];
-      const claim = "update $prefixevents set claimed_by = unhex(repeat('ab', 16)) where seq in (?)";
-      while (toClaim > 0 && seqs.length > 0) {
-        await sql(claim, [seqs.shift()]);
+      const heads = JSON.stringify(result[0]).match(/(?<="head":"?)\d+/g) ?? [];
+      const claim = "update $prefixqueues set turn = 101, claimed_by = 'another' where head = ?";
+      while (toClaim > 0 && heads.length > 0) {
+        await sql(claim, [heads.shift()]);
         toClaim--;
       }
       return result;
@@ -151,8 +144,10 @@ describeWithMariaDbServer("operations", (database) => {
     (await stage.handOver(sample("registration"))).settle({ type: "delivered" });
     await stage.empty();
 
-    expect(await sql("select click_id, session_id, data, history, death from $prefixevents")).toEqual([
-      { click_id: null, session_id: null, data: null, history: null, death: null },
+    expect(
+      await sql("select visitor, alias, alias_2, data, amount, history, death from $prefixevents"),
+    ).toEqual([
+      { visitor: "", alias: null, alias_2: null, data: "", amount: null, history: null, death: null },
     ]);
   });
 

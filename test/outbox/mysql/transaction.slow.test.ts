@@ -6,7 +6,7 @@ import { Stage } from "../../contract/stage.js";
 import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 import type { HostTransaction } from "../../helpers/sql-database.js";
 import { trackerWithService } from "../../helpers/tracker-with-service.js";
-import { expectRejected, testTransactions } from "../sql/transactions.js";
+import { expectRejected, testTransactions } from "../queue/transactions.js";
 
 type Shape = (error: Error) => Error;
 

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { idsOf, sample, stranger } from "../../contract/samples.js";
 import { run } from "../../helpers/deliver.js";
 import { describeWithPostgresServer } from "../../helpers/postgres.js";
-import { testFaults } from "../sql/faults.js";
+import { testFaults } from "../queue/faults.js";
 
 const VICTIM = `
 import { postgresOutbox } from "express-affiliate/postgres";
@@ -16,8 +16,6 @@ describeWithPostgresServer("faults", (database) => {
   const { create, sql } = database;
 
   testFaults(database, {
-    leaseEnd: "(extract(epoch from claimed_until) * 1000)::bigint",
-    lockOf: (id) => `select from ${database.schema}.events where id = '${id}' for update`,
     victim: {
       program: VICTIM,
       driver: "pg",
@@ -57,9 +55,11 @@ describeWithPostgresServer("faults", (database) => {
     await sql("select pg_sleep(1.2)");
     expect(onReceipt).not.toHaveBeenCalled();
 
-    answer({ rows: [{ found: 1 }] });
-    await new Promise(setImmediate);
-    answer({ rows: [{ outcome: "queued" }] });
+    // A savepoint, whether it is known, the insert, the savepoint's end.
+    for (const rows of [[], [], [{ stored: 1 }], []]) {
+      answer({ rows });
+      await new Promise(setImmediate);
+    }
 
     await added;
     expect(onReceipt).toHaveBeenCalledWith("queued");

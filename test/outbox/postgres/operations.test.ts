@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { sample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
-import { expectTextsKept, testOperations } from "../sql/operations.js";
+import { expectTextsKept, testOperations } from "../queue/operations.js";
 
 describeWithPostgres("operations", (database) => {
   const { create, reopen, sql } = database;
@@ -23,20 +23,11 @@ describeWithPostgres("operations", (database) => {
         create role shop login;
         grant usage on schema $schema to shop;
         grant select on $schema.migrations to shop;
-        grant select, update on $schema.clock to shop;
-        grant select, insert, update, delete on $schema.events, $schema.scheduled, $schema.known_ids, $schema.dead_letters,
-          $schema.circuits
-          to shop;`);
+        grant select, insert, update, delete on $schema.events, $schema.queues to shop;`);
       const pool = database.pool({ user: "shop" });
       await expect(pool.query("create table public.own ()")).rejects.toThrow(/permission denied/);
       return pool;
     },
-    age: (days, ids) =>
-      sql(
-        `update $schema.known_ids set reported_at = reported_at - $1 * interval '1 day',
-           delivered_at = delivered_at - $1 * interval '1 day' where id = any ($2)`,
-        [days, ids],
-      ),
   });
 
   test.each(["", "pg_mine", "1st", 'a"; drop table users; --', "a".repeat(41), "é"])(

@@ -3,7 +3,7 @@ import { idsOf, sample, stranger } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { trackerWithService } from "../../helpers/tracker-with-service.js";
-import { expectRejected, expectUnharmed, testTransactions } from "../sql/transactions.js";
+import { expectRejected, expectUnharmed, testTransactions } from "../queue/transactions.js";
 
 describeWithPostgres("in the host's own transaction", (database) => {
   const { create, reopen, sql, begin } = database;

@@ -1,0 +1,65 @@
+import type { Value, Words } from "../queue/database.js";
+import { type ColumnType, columnsOf, type Table } from "../queue/tables.js";
+
+// `remote_apply` is kept: it is stronger.
+/** Makes the commit of its transaction durable, whatever the default is. */
+export const DURABLY = `set_config('synchronous_commit',
+  case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, true)`;
+
+const TYPES: Record<Exclude<ColumnType, object>, string> = {
+  sequence: "bigint generated always as identity primary key",
+  number: "bigint",
+  "small number": "smallint",
+  amount: "double precision",
+  "long text": 'text collate "C"',
+};
+
+/** `quoted`: the schema's name. */
+export function wordsOf(quoted: string): Words {
+  return {
+    events: `${quoted}.events`,
+    queues: `${quoted}.queues`,
+    migrations: `${quoted}.migrations`,
+    now: "(extract(epoch from now()) * 1000)::bigint",
+    forUpdate: " for update",
+    skipLocked: " for update skip locked",
+    isSerial: false,
+    updatesInSelect: true,
+    durably: `, ${DURABLY}`,
+    byVisitor: "",
+    byVisitorAndKind: "",
+    byAlias: () => "",
+    list: (length) => `values ${Array(length).fill("(?)").join(", ")}`,
+    orIgnore: () => "on conflict do nothing",
+    queueAlias: " as q",
+    orUpdate: "on conflict (visitor) do update set",
+    old: (column) => `q.${column}`,
+    given: (column) => `excluded.${column}`,
+  };
+}
+
+export function createTable(quoted: string, table: Table): string[] {
+  const typeOf = (type: ColumnType) => (typeof type === "object" ? 'text collate "C"' : TYPES[type]);
+  const name = `${quoted}.${table.name}`;
+  return [
+    `create table if not exists ${name} (${columnsOf(table, typeOf).join(",\n  ")})`,
+    ...table.indexes.map(
+      ({ name: index, columns, where }) =>
+        `create index if not exists ${table.name}_${index} on ${name} (${columns.join(", ")})${where ? ` where ${where}` : ""}`,
+    ),
+  ];
+}
+
+/** The text with `$1`, `$2`, … for texts. Numbers are in it: libraries convert them in different ways. */
+export function numbered(text: string, values: readonly Value[] = []): { text: string; values: string[] } {
+  const texts: string[] = [];
+  let nth = 0;
+  const result = text.replaceAll("?", () => {
+    const value = values[nth++] ?? null;
+    if (value === null) return "null";
+    if (typeof value === "number") return value < 0 ? `(${value})` : String(value);
+    texts.push(value);
+    return `$${texts.length}::text`;
+  });
+  return { text: result, values: texts };
+}

@@ -1,0 +1,299 @@
+import { kindOfPriority } from "../../conversion/kinds.js";
+import type { Clock } from "../../shared/clock.js";
+import type { Capacity, Claim, Lane } from "../claim.js";
+import { isWithin, type Moment, momentBy } from "../lease.js";
+import type { Chores } from "./chores.js";
+import type { Database, Statements } from "./database.js";
+import { CLAIMED, RESTING, rankInSql, type Scan, scansOf } from "./ranks.js";
+import { EVENT, type EventRow, eventOf, historyOf, inState, marks, NEW } from "./rows.js";
+import type { ServerClock } from "./server-clock.js";
+
+/** An event that this process has claimed. */
+export interface QueueClaim extends Claim {
+  readonly seq: number;
+  readonly visitor: string;
+  /** The number of its endpoint. */
+  readonly endpoint: number;
+  /** Since when it was ready, by the database's clock. */
+  readonly dueAt: number;
+  /** When its last claim or renewal was requested; `undefined` once another process has it. */
+  leasedSince: Moment | undefined;
+  isHeld(): boolean;
+}
+
+/** A queue whose head may be claimed. */
+interface Candidate {
+  readonly step: number;
+  readonly visitor: string;
+  readonly head: number;
+  readonly urgency: number;
+  readonly due_at: number;
+  readonly endpoint: number;
+  readonly turn: number;
+}
+
+type Place = Scan["places"] extends Map<number, infer Each> ? Each : never;
+
+interface Chosen {
+  readonly candidate: Candidate;
+  readonly place: Place;
+}
+
+const CLAIMED_AT_ONCE = 200;
+// At this moment, another process may claim the first ones.
+const MORE = 24;
+// Chosen: a share of the lease. The rest allows for clocks that do not run alike.
+const SAFE_SHARE = 0.9;
+
+/** What there is to do before a claim, by the negative step of its row among the candidates. */
+const [HAS_NEW, HAS_RESTED, HAS_LEFT, TIME] = [-4, -3, -2, -1];
+
+/** Claims events, and renews their leases while attempts are under way. */
+export function createClaims(
+  database: Database,
+  options: { worker: string; leaseMs: number; clock: Clock; serverClock: ServerClock; chores: Chores },
+) {
+  const { worker, leaseMs, clock, serverClock, chores } = options;
+  const { words } = database;
+  const { events, queues, now } = words;
+  const underWay = new Map<number, QueueClaim>();
+  let destination = 0;
+  /** Until then, what an earlier claim whose answer was lost has claimed may turn up. */
+  let doubtfulUntil = Number.NEGATIVE_INFINITY;
+
+  const flag = (step: number, from: string) =>
+    `select * from (select ${step} as step, '' as visitor, 0 as head, 0 as urgency, ${now} as due_at, 0 as endpoint, 0 as turn
+       from ${from} limit 1) as f${-step}`;
+  const ofQueues = (turn: number) =>
+    `${queues} where destination = ? and turn = ${turn} and due_at <= ${now}`;
+  // Each is one look at an index.
+  const flags = [
+    flag(HAS_NEW, `${events} where destination = ? and ${inState(NEW)}`),
+    flag(HAS_RESTED, ofQueues(RESTING)),
+    flag(HAS_LEFT, ofQueues(CLAIMED)),
+    flag(TIME, "(select 1 as one) as always"),
+  ];
+  const flagValues = () => [destination, destination, destination];
+
+  function selectOf({ where, newestFirst, limit }: Scan, step: number): string {
+    const direction = newestFirst ? " desc" : "";
+    return `select * from (select ${step} as step, visitor, head, urgency, due_at, endpoint, turn from ${queues}
+      where destination = ? and ${where} order by turn${direction}, due_at${direction}, head${direction}
+      limit ${limit + (words.isSerial ? 0 : MORE)}) as s${step}`;
+  }
+
+  /** Queues whose heads may be claimed, in order. The first time, also what there is to do before. */
+  async function candidatesOf(tx: Statements, scans: readonly Scan[], from: number): Promise<Candidate[]> {
+    // Statements on a server go together. In the host's own process, the first may be enough.
+    const chosen = words.isSerial ? scans.slice(from, from + 1) : scans;
+    const first = from === 0 ? flags : [];
+    const selects = [...first, ...chosen.map((scan, nth) => selectOf(scan, from + nth))];
+    const askedAt = clock.monotonic();
+    const rows = await tx.rows<Candidate>(selects.join(" union all "), [
+      ...(from === 0 ? flagValues() : []),
+      ...chosen.flatMap(({ values }) => [destination, ...values]),
+    ]);
+    const candidates = rows.map(({ visitor, ...numbers }) => {
+      const entries = Object.entries(numbers).map(([name, value]) => [name, Number(value)]);
+      return { visitor, ...Object.fromEntries(entries) } as Candidate;
+    });
+    const time = candidates.find(({ step }) => step === TIME);
+    if (time) serverClock.tell(time.due_at, askedAt);
+    return candidates
+      .filter(({ step }) => step !== TIME)
+      .sort((one, other) => {
+        const sign = scans[one.step]?.newestFirst ? -1 : 1;
+        const later = one.due_at - other.due_at || one.head - other.head;
+        return one.step - other.step || one.turn - other.turn || sign * later;
+      });
+  }
+
+  async function doChores(tx: Statements, found: readonly Candidate[]): Promise<void> {
+    const steps = new Set(found.map(({ step }) => step));
+    if (steps.has(HAS_NEW)) await chores.place(tx, destination);
+    if (steps.has(HAS_LEFT)) await chores.takeOver(tx, destination);
+    if (steps.has(HAS_RESTED)) await chores.unpark(tx, destination);
+  }
+
+  /** Chooses as many as there are places. `left`: candidates without one. */
+  function choose(
+    candidates: readonly Candidate[],
+    scans: readonly Scan[],
+    taken: ReadonlyMap<string, unknown>,
+    limit: number,
+  ) {
+    const chosen = new Map<string, Chosen>();
+    const left: Candidate[] = [];
+    for (const candidate of candidates) {
+      const { step, endpoint, visitor } = candidate;
+      const place = scans[step]?.places.get(endpoint);
+      if (!place || taken.has(visitor) || chosen.has(visitor)) continue;
+      if (place.left < 1 || taken.size + chosen.size >= limit) left.push(candidate);
+      else {
+        chosen.set(visitor, { candidate, place });
+        place.left--;
+      }
+    }
+    return { chosen, left };
+  }
+
+  async function take(tx: Statements, lanes: readonly Lane[], limit: number): Promise<QueueClaim[]> {
+    const since = momentBy(clock);
+    const scans = scansOf(lanes, limit, now);
+    const taken = new Map<string, readonly [EventRow, Chosen]>();
+    const step = words.isSerial ? 1 : scans.length;
+    for (let from = 0; from < scans.length && taken.size < limit; from += step) {
+      let found = await candidatesOf(tx, scans, from);
+      if (found.some((each) => each.step < 0)) {
+        await doChores(tx, found);
+        found = (await candidatesOf(tx, scans, from)).filter((each) => each.step >= 0);
+      }
+      for (let rest = found; rest.length > 0 && taken.size < limit; ) {
+        const { chosen, left } = choose(rest, scans, taken, limit);
+        if (chosen.size === 0) break;
+        const own = await takeHeads(
+          tx,
+          [...chosen.values()].map(({ candidate }) => candidate),
+        );
+        for (const row of own) taken.set(row.visitor, [row, chosen.get(row.visitor) as Chosen]);
+        for (const [visitor, { place }] of chosen) if (!taken.has(visitor)) place.left++;
+        // Another process was faster: the next ones. Otherwise two would have the rate of one.
+        rest = own.length < chosen.size ? left : [];
+      }
+    }
+    return [...taken.values()]
+      .sort(
+        ([, { candidate: one }], [, { candidate: other }]) => one.step - other.step || one.turn - other.turn,
+      )
+      .map(([row, { candidate, place }]) => claimOf(row, candidate, place.lane, since));
+  }
+
+  /** Takes those that are still as seen. Resolves to their heads, in order. */
+  async function takeHeads(tx: Statements, seen: readonly Candidate[]): Promise<EventRow[]> {
+    const visitors = seen.map(({ visitor }) => visitor);
+    const order = new Map(visitors.map((visitor, nth) => [visitor, nth]));
+    const sorted = (rows: EventRow[]) =>
+      rows.sort((one, other) => (order.get(one.visitor) as number) - (order.get(other.visitor) as number));
+    const set = `update ${queues} set turn = ${CLAIMED}, due_at = ${now} + ${leaseMs}, claimed_by = ? where`;
+    if (words.isSerial) {
+      await tx.write(`${set} visitor in (${marks(visitors)})`, [worker, ...visitors]);
+      const heads = seen.map(({ head }) => head);
+      return sorted(
+        await tx.rows(`select ${EVENT} from ${events} e where e.seq in (${marks(heads)})`, heads),
+      );
+    }
+    const isAsSeen = `q.visitor in (${marks(visitors)}) and q.turn <> ${CLAIMED}
+      and (q.visitor, q.head, q.due_at) in (${marks(seen, "(?, ?, ?)")})`;
+    const values = [...visitors, ...seen.flatMap(({ visitor, head, due_at }) => [visitor, head, due_at])];
+    if (words.updatesInSelect) {
+      return sorted(
+        await database.rowsOnce(
+          `with own as (${set} visitor in (${marks(visitors)})
+             and visitor in (select q.visitor from ${queues} q where ${isAsSeen}${words.skipLocked}) returning head${words.durably})
+           select ${EVENT} from own join ${events} e on e.seq = own.head`,
+          [worker, ...visitors, ...values],
+        ),
+      );
+    }
+    return database.transaction(async (tx) => {
+      const own = await tx.rows<EventRow>(
+        `select ${EVENT} from ${queues} q${words.byVisitor} join ${events} e on e.seq = q.head
+         where ${isAsSeen}${words.skipLocked}`,
+        values,
+      );
+      if (own.length > 0) {
+        const mine = own.map(({ visitor }) => visitor);
+        await tx.write(`${set} visitor in (${marks(mine)})`, [worker, ...mine]);
+      }
+      return sorted(own);
+    });
+  }
+
+  function claimOf(
+    row: EventRow,
+    { urgency, endpoint, due_at: dueAt }: Candidate,
+    lane: Lane,
+    since: Moment,
+  ): QueueClaim {
+    const claim: QueueClaim = {
+      ...{ seq: Number(row.seq), visitor: row.visitor, endpoint, dueAt, lane },
+      event: eventOf(row),
+      urgency: kindOfPriority(urgency),
+      history: historyOf(row),
+      interrupted: Number(row.interrupted) === 1,
+      queuedAt: Number(row.queued_at),
+      leasedSince: since,
+      isHeld: () =>
+        claim.leasedSince !== undefined && isWithin(SAFE_SHARE * leaseMs, claim.leasedSince, clock),
+    };
+    underWay.set(claim.seq, claim);
+    return claim;
+  }
+
+  /** Gives back what a claim has claimed whose answer was lost. */
+  async function giveBackUnknown(): Promise<void> {
+    const isUnknown = `turn = ${CLAIMED} and claimed_by = ? and head not in (${marks([0, ...underWay])})`;
+    const values = [worker, 0, ...underWay.keys()];
+    const rows = await database.rows(`select visitor from ${queues} where destination = ? and ${isUnknown}`, [
+      destination,
+      ...values,
+    ]);
+    for (const { visitor } of rows) {
+      await database.write(
+        `update ${queues} set turn = ${rankInSql("urgency", "tried", "endpoint")}, due_at = ${now}, claimed_by = null
+         where visitor = ? and ${isUnknown}`,
+        [visitor, ...values],
+      );
+    }
+  }
+
+  return {
+    underWay,
+    /** In the transaction of a database where each runs alone. */
+    async claimIn(tx: Statements, asked: Capacity): Promise<QueueClaim[]> {
+      ({ destination } = asked);
+      return take(tx, asked.lanes, Math.min(asked.limit, CLAIMED_AT_ONCE));
+    },
+    async claim(asked: Capacity): Promise<QueueClaim[]> {
+      ({ destination } = asked);
+      await database.ready();
+      if (clock.monotonic() < doubtfulUntil) await giveBackUnknown();
+      try {
+        return await take(database, asked.lanes, Math.min(asked.limit, CLAIMED_AT_ONCE));
+      } catch (error) {
+        // The server may still be at it, and claim after it is asked again.
+        doubtfulUntil = clock.monotonic() + leaseMs;
+        throw error;
+      }
+    },
+    /** Renews the leases, and notes which events another process has taken over. */
+    async renew(): Promise<void> {
+      if (underWay.size === 0) return;
+      const since = momentBy(clock);
+      const claims = [...underWay.values()];
+      const visitors = claims.map(({ visitor }) => visitor);
+      const isOwn = `turn = ${CLAIMED} and claimed_by = ? and visitor in (${marks(visitors)})`;
+      const values = [worker, ...visitors];
+      const renewed = new Map<number, boolean>();
+      await database.transaction(async (tx) => {
+        const own = await tx.rows(`select visitor, head from ${queues} where ${isOwn}`, values);
+        // Waits for no lock: what is locked is about to be settled, or the next renewal finds it.
+        const free = await tx.rows(`select visitor from ${queues} where ${isOwn}${words.skipLocked}`, values);
+        const names = free.map(({ visitor }) => visitor);
+        if (names.length > 0) {
+          await tx.write(
+            `update ${queues} set due_at = ${now} + ${leaseMs} where visitor in (${marks(names)})`,
+            names,
+          );
+        }
+        renewed.clear();
+        for (const { visitor, head } of own) renewed.set(Number(head), names.includes(visitor));
+      });
+      for (const claim of claims) {
+        const isRenewed = renewed.get(claim.seq);
+        if (isRenewed) claim.leasedSince = since;
+        else if (isRenewed === undefined) claim.leasedSince = undefined;
+      }
+    },
+  };
+}

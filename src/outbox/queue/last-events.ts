@@ -1,0 +1,53 @@
+import type { EventKind } from "../../conversion/events.js";
+import { kindOfPriority } from "../../conversion/kinds.js";
+import type { Database } from "./database.js";
+import { CLAIMED } from "./ranks.js";
+import { DEAD, type EventRow, QUEUED, SCHEDULED } from "./rows.js";
+
+/** What became of an event, for an operator. Times are milliseconds since the epoch. */
+export interface LastEvent {
+  /** 32 hex digits. */
+  readonly id: string;
+  readonly kind: EventKind;
+  /** `known`: delivered, or discarded by a person; only the id is kept. */
+  readonly state: "waiting" | "behind" | "under-way" | "dead" | "known";
+  /** When it was reported, or died, or was settled. */
+  readonly at: number;
+  /** It is not tried before this time. */
+  readonly until: number | null;
+  readonly reason: string | null;
+}
+
+type Row = EventRow &
+  Record<"state" | "at_ms", number> & {
+    readonly reason: string | null;
+    readonly head: number | null;
+    readonly turn: number | null;
+    readonly due_at: number | null;
+  };
+
+/** The latest first. */
+export async function lastEventsIn(database: Database, limit: number): Promise<LastEvent[]> {
+  const { events, queues } = database.words;
+  const rows = await database.rows<Row>(
+    `select e.seq, e.id, e.kind, e.state, e.created_at, e.at_ms, e.reason, q.head, q.turn, q.due_at
+     from ${events} e left join ${queues} q on q.visitor = e.visitor order by e.seq desc limit ${limit}`,
+  );
+  return rows.map((row) => {
+    const state = stateOf(row);
+    const until = Number(row.state) === SCHEDULED ? row.at_ms : state === "waiting" ? row.due_at : null;
+    return {
+      ...{ id: row.id, kind: kindOfPriority(Number(row.kind)), state, reason: row.reason },
+      at: Number(state === "dead" ? row.at_ms : row.created_at),
+      until: until === null ? null : Number(until),
+    };
+  });
+}
+
+function stateOf({ state, seq, head, turn }: Row): LastEvent["state"] {
+  if (Number(state) === DEAD) return "dead";
+  if (Number(state) > DEAD) return "known";
+  if (Number(state) !== QUEUED) return "waiting";
+  if (Number(head) !== Number(seq)) return "behind";
+  return Number(turn) === CLAIMED ? "under-way" : "waiting";
+}

@@ -1,0 +1,257 @@
+import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
+import type { Clock } from "../../shared/clock.js";
+import type { Verdict } from "../claim.js";
+import { hostRuns } from "../dead-letters.js";
+import { createDurable } from "../durable.js";
+import { noTransaction, type Outbox, type OutboxCounts } from "../outbox.js";
+import { wakeForRetry } from "../verdicts.js";
+import { createAppend } from "./append.js";
+import { inBatches } from "./batch.js";
+import { createBound } from "./bound.js";
+import type { QueueClaim } from "./claims.js";
+import { repeatWhereLost } from "./connections.js";
+import { createCounts } from "./counts.js";
+import type { Database } from "./database.js";
+import type { Stored } from "./enqueue.js";
+import { createEviction } from "./eviction.js";
+import { type LastEvent, lastEventsIn } from "./last-events.js";
+import type { ReadSqlOptions } from "./options.js";
+import { again, createPoll, type Poll } from "./poll.js";
+import { createQueue, type Settlement } from "./queue.js";
+import { createVisitorClicks } from "./visitor-clicks.js";
+
+type Always = "cancel" | "personalData" | "erase";
+
+/** An outbox in a database of the host's own. */
+export interface SqlOutbox extends Omit<Outbox, Always>, Required<Pick<Outbox, Always>> {
+  /** Makes the server count, even before the start, for `counts()` too. */
+  look(): Promise<OutboxCounts>;
+  /**
+   * @internal Makes unconfirmed dead letters of all payments that wait. Resolves to their number.
+   *
+   * @throws OutboxError `ERR_AFFILIATE_OUTBOX_RUNNING` if a process has claims whose lease is not
+   * over.
+   */
+  hold(): Promise<number>;
+  /** By which settings the server may lose commits, in words. */
+  cautions(): Promise<readonly string[]>;
+  /** @internal What became of the last events, the latest first. */
+  last(limit: number): Promise<readonly LastEvent[]>;
+  /** @internal Rejects if the server takes no writes. Changes nothing. */
+  checkWrites(): Promise<void>;
+}
+
+const HELD_AT_ONCE = 500;
+const SETTLED_AT_ONCE = 200;
+const COUNTED_AT_MOST_EVERY_MS = 1_000;
+const COUNTED_AT_LEAST_EVERY_MS = 60_000;
+const UPKEEP_MS = 60_000;
+// How long a payment that is due waits at most for its place in the queue.
+const RELEASED_EVERY_MS = 1_000;
+
+/**
+ * An outbox over a database server.
+ *
+ * @param name `postgres`: its factory is taken to be `<name>Outbox`.
+ * @param server what it can besides: tell processes of each other's events.
+ */
+export function createQueueOutbox(
+  name: string,
+  options: ReadSqlOptions,
+  clock: Clock,
+  database: Database,
+  server: {
+    /** Calls `onHint` when another process tells. Returns a function that ends it. */
+    listen?(onHint: () => void): () => Promise<void>;
+    tell?(): Promise<unknown>;
+    close?(): unknown;
+  } = {},
+): SqlOutbox {
+  const { pollMs, leaseMs, rememberMs, maxEvents, maxMemoryBytes, maxDeadLetters, maxDeadLetterBytes } =
+    options;
+  let stops: (() => unknown)[] = [];
+  let areCautionsTold = false;
+  let poll: Poll | undefined;
+  /** Otherwise another process has to hear of what is stored here. */
+  let delivers = false;
+
+  const counts = createCounts(() => queue.count());
+  const evict = createEviction({
+    max: maxDeadLetters,
+    maxBytes: maxDeadLetterBytes,
+    counts,
+    remove: (destination, kind, limit) => queue.evictOldest(destination, kind, limit),
+    onEvicted: (event) => notify((to) => to.dropped(event, "dead-letters-full")),
+  });
+  const shedClicks = createVisitorClicks({
+    counts,
+    shed: (event, most) => queue.shedClicks(event, most),
+    onShed: (event) => notify((to) => to.dropped(event, "visitor-full")),
+  });
+  const queue = createQueue(database, {
+    ...{ leaseMs, rememberMs, counts, clock, onDeath: evict },
+    wake: () => wake(),
+    // After a failure, the visitor's next click tries again.
+    onCrowded: (event) => void shedClicks(event).catch(ignore),
+  });
+  const append = createAppend({ name, clock, attempt, isLost: database.isLost, isBusy: database.isBusy });
+  const makeSpace = createBound({
+    maxEvents,
+    counts,
+    shed: queue.shedFor,
+    onShed: (event) => notify((to) => to.dropped(event, "full")),
+  });
+  const settleTogether = inBatches<Settlement, boolean>(
+    (settled) => repeatWhereLost(() => queue.settle(settled), database.isLost),
+    { max: SETTLED_AT_ONCE },
+  );
+  const { outbox, wake, notify } = createDurable<QueueClaim>(
+    {
+      append: store,
+      ...(database.insertWithin && { appendIn }),
+      claim(capacity) {
+        delivers = true;
+        return repeatWhereLost(() => claim(capacity), database.isLost);
+      },
+      settle,
+      counts: counts.current,
+      look: counts.take,
+      deadLetters: queue.deadLetters,
+      cancel: queue.cancel,
+      personal: queue.personal,
+      start,
+      stop: append.stop,
+      close,
+    },
+    { name, maxMemoryBytes, clock },
+  );
+
+  async function claim(capacity: Parameters<typeof queue.claim>[0]): Promise<readonly QueueClaim[]> {
+    const claims = await queue.claim(capacity);
+    if (claims.length > 0) poll?.quicken();
+    return claims;
+  }
+
+  async function attempt(events: readonly OutboxEvent[], report: string): Promise<readonly Stored[]> {
+    await database.ready();
+    const incoming = events.map((event) => ({ event, report }));
+    const stored = await database.transaction((tx) => queue.append(tx, incoming), { isPatient: false });
+    if (!delivers) void server.tell?.().catch(ignore);
+    return stored;
+  }
+
+  async function store(event: OutboxEvent, waits?: () => void): Promise<"queued" | "duplicate" | "full"> {
+    // Not awaited if it is there: that costs each event one more promise.
+    const space = makeSpace(event);
+    const arrived = typeof space === "function" ? space : await space;
+    if (!arrived) return "full";
+    const { destination, kind, createdAt } = event;
+    const outcome = await counts
+      .during(async () => {
+        const stored = await append.append(event, waits);
+        if (stored === "duplicate") return stored;
+        const notBefore = notBeforeOf(event);
+        // By this clock: the next count corrects it by the server's.
+        if (notBefore !== undefined && notBefore > clock.now())
+          counts.add(destination, "scheduled", 1, notBefore);
+        else counts.add(destination, kind, 1, createdAt);
+        return stored;
+      })
+      .finally(arrived);
+    if (outcome !== "crowded") return outcome;
+    await shedClicks(event).catch(ignore);
+    return "queued";
+  }
+
+  async function appendIn(
+    transaction: unknown,
+    event: OutboxEvent,
+  ): Promise<"queued" | "duplicate" | "full"> {
+    if (!database.insertWithin) throw noTransaction(`${name}Outbox`);
+    const arrived = await makeSpace(event);
+    if (!arrived) return "full";
+    try {
+      const isStored = await database.insertWithin(transaction, queue.newRow(event));
+      // Nothing tells of the commit: a look finds the event.
+      poll?.quicken();
+      return isStored ? "queued" : "duplicate";
+    } finally {
+      arrived();
+    }
+  }
+
+  async function settle(claim: QueueClaim, verdict: Verdict): Promise<boolean> {
+    const isActedOn = await settleTogether([claim, verdict]);
+    // Another process may have made a dead letter of a payment that was never sent.
+    const isUnsent = verdict.type === "release" && !claim.interrupted;
+    if (isUnsent && !claim.isHeld()) await queue.reviveInterrupted(claim.event);
+    wakeForRetry(verdict, { pollMs, clock, wake });
+    return isActedOn;
+  }
+
+  function start(destination: number): void {
+    const countAgainIn = (took: number) =>
+      Math.min(Math.max(COUNTED_AT_MOST_EVERY_MS, 100 * took), COUNTED_AT_LEAST_EVERY_MS);
+    void counts.take().catch(ignore);
+    void tellCautions().catch(ignore);
+    poll = createPoll(clock, pollMs, (isQuick) => {
+      wake();
+      if (isQuick && !delivers) void server.tell?.().catch(ignore);
+    });
+    stops = [
+      poll.stop,
+      ...(server.listen ? [server.listen(wake)] : []),
+      again(clock, leaseMs / 3, queue.renew),
+      again(clock, countAgainIn, counts.take),
+      again(clock, RELEASED_EVERY_MS, () => releaseAll(destination)),
+      again(clock, Math.max(UPKEEP_MS, leaseMs), async () => {
+        await tellCautions();
+        await queue.upkeep();
+      }),
+    ];
+  }
+
+  /** Scheduled payments become due, whether or not anything may be sent. */
+  async function releaseAll(destination: number): Promise<void> {
+    while (counts.scheduled(destination) > 0 && (await queue.release(destination)) > 0) wake();
+  }
+
+  async function tellCautions(): Promise<void> {
+    if (areCautionsTold) return;
+    const cautions = await database.cautions();
+    areCautionsTold = true;
+    for (const caution of cautions) notify((to) => to.cautioned?.(caution));
+  }
+
+  async function close(): Promise<void> {
+    append.close();
+    await Promise.all(stops.map((stop) => stop()));
+    stops = [];
+    server.close?.();
+  }
+
+  async function hold(): Promise<number> {
+    const { leasedForMs, hold: holdSome } = queue.holding;
+    await counts.take();
+    const { byDestination = {} } = counts.current(undefined);
+    for (const destination of Object.keys(byDestination)) await releaseAll(Number(destination));
+    const leased = await leasedForMs();
+    if (leased !== null) throw hostRuns(leased);
+    let held = 0;
+    let some: number;
+    do {
+      some = await holdSome(HELD_AT_ONCE);
+      held += some;
+    } while (some === HELD_AT_ONCE);
+    return held;
+  }
+
+  return Object.assign(outbox as Omit<SqlOutbox, "hold" | "cautions" | "last" | "checkWrites">, {
+    hold,
+    cautions: database.cautions,
+    last: (limit: number) => lastEventsIn(database, limit),
+    checkWrites: async () => void (await database.write(`delete from ${database.words.events} where 0 = 1`)),
+  });
+}
+
+function ignore(): void {}

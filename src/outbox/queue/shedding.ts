@@ -1,0 +1,110 @@
+import type { OutboxEvent } from "../../conversion/events.js";
+import { priorityOf } from "../../conversion/kinds.js";
+import { ENDPOINTS, kindOf } from "../../service/endpoints.js";
+import { isMoreUrgent, type Urgency } from "../urgency.js";
+import type { Database, Statements, Value } from "./database.js";
+import type { createEnqueue } from "./enqueue.js";
+import type { createQueues, QueueRow } from "./queues.js";
+import { CLAIMED, endpointNumber, RESTING, rankOf } from "./ranks.js";
+import { EVENT, type EventRow, eventOf, marks, QUEUED, seqsOf } from "./rows.js";
+
+// At this moment, another process may claim or remove the first ones.
+const MORE = 8;
+const MOST_CLICKS = 1_000;
+const CLICK = priorityOf("click");
+
+/** Removes events that are not under way, and forgets their ids. */
+export function createShedding(
+  database: Database,
+  {
+    enqueue,
+    queues: visitors,
+  }: { enqueue: ReturnType<typeof createEnqueue>; queues: ReturnType<typeof createQueues> },
+) {
+  const { words } = database;
+  const { events, queues } = words;
+
+  const visitorsOf = async (coming: readonly OutboxEvent[]) =>
+    (await enqueue.placesOf(database, coming)).map(({ visitor }) => visitor);
+
+  /** Of these locked queues. */
+  async function remove(
+    tx: Statements,
+    locked: ReadonlyMap<string, QueueRow>,
+    where: string,
+    values: readonly Value[],
+  ): Promise<OutboxEvent[]> {
+    const rows = await tx.rows<EventRow>(
+      `select ${EVENT} from ${events} e${words.byVisitorAndKind}
+       where e.visitor in (${marks([...locked])}) and e.state = ${QUEUED} and ${where}`,
+      [...locked.keys(), ...values],
+    );
+    if (rows.length === 0) return [];
+    await tx.write(`delete from ${events} where seq in (${marks(rows)})`, seqsOf(rows));
+    const changed = new Set(rows.map(({ visitor }) => visitor));
+    await visitors.refresh(tx, new Map([...locked].filter(([visitor]) => changed.has(visitor))));
+    return rows.map((row) => eventOf(row));
+  }
+
+  return {
+    /**
+     * Removes the oldest events of this urgency that the new ones will not wait for, at most so many.
+     *
+     * @param coming new events of one destination.
+     */
+    async shedFor(coming: readonly OutboxEvent[], urgency: Urgency, most: number): Promise<OutboxEvent[]> {
+      const own = await visitorsOf(coming);
+      const destination = coming[0]?.destination as number;
+      const priority = priorityOf(urgency);
+      const ranks = ENDPOINTS.filter((each) => !isMoreUrgent(kindOf(each), urgency)).flatMap((each) =>
+        [false, true].map((wasTried) => rankOf(priority, wasTried, endpointNumber(each))),
+      );
+      const selects = [...ranks, RESTING, CLAIMED].map(
+        (turn) =>
+          `select * from (select visitor, head from ${queues} where destination = ? and turn = ${turn} and urgency = ${priority}
+             and visitor not in (${marks(own)}) order by due_at, head limit ${most + MORE}) as p${turn}`,
+      );
+      const found = await database.rows<{ visitor: string; head: number }>(
+        selects.join(" union all "),
+        selects.flatMap(() => [destination, ...own]),
+      );
+      found.sort((one, other) => Number(one.head) - Number(other.head));
+      return database.transaction(async (tx) => {
+        const locked = await visitors.lock(
+          tx,
+          found.slice(0, most + MORE).map(({ visitor }) => visitor),
+        );
+        for (const [visitor, row] of locked) if (row.urgency !== priority) locked.delete(visitor);
+        if (locked.size === 0) return [];
+        // Behind what is under way, the next.
+        const firsts = await tx.rows<{ seq: number | null }>(
+          `select (select min(e.seq) from ${events} e${words.byVisitorAndKind}
+             where e.visitor = q.visitor and e.state = ${QUEUED} and e.kind <= ${priority}
+               and (e.seq <> q.head or q.turn <> ${CLAIMED})) as seq
+           from ${queues} q${words.byVisitor} where q.visitor in (${marks([...locked])})`,
+          [...locked.keys()],
+        );
+        const seqs = firsts
+          .flatMap(({ seq }) => (seq === null ? [] : [Number(seq)]))
+          .sort((one, other) => one - other);
+        if (seqs.length === 0) return [];
+        const oldest = seqs.slice(0, most);
+        return remove(tx, locked, `e.seq in (${marks(oldest)})`, oldest);
+      });
+    },
+    /** Removes a visitor's oldest clicks, until at most so many are left. */
+    async shedClicks(event: OutboxEvent, most: number): Promise<readonly OutboxEvent[]> {
+      const [visitor] = await visitorsOf([event]);
+      const clicks = await database.transaction(async (tx) => {
+        const locked = await visitors.lock(tx, [visitor as string]);
+        const queue = locked.get(visitor as string);
+        if (!queue) return [];
+        const underWay = queue.turn === CLAIMED ? queue.head : 0;
+        const others = most - Number(underWay > 0 && queue.endpoint === endpointNumber("click"));
+        const where = `e.kind = ${CLICK} and e.seq <> ? order by e.seq desc limit ${MOST_CLICKS} offset ${others}`;
+        return remove(tx, locked, where, [underWay]);
+      });
+      return clicks.reverse();
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import type { Clock } from "../../shared/clock.js";
+import type { Database } from "./database.js";
+import type { createQueues } from "./queues.js";
+import { CLAIMED, RESTING } from "./ranks.js";
+import { CANCELLED, DONE, marks, QUEUED, seqsOf } from "./rows.js";
+
+// Few, so that no other statement waits, and a replica keeps up.
+const AT_ONCE = 500;
+const VISITORS_AT_ONCE = 10_000;
+// The longest rest is an hour, and so is the longest lease.
+const FARTHEST_MS = 2 * 3_600_000;
+
+/** Once a minute. Several processes may do so at a time. */
+export function createUpkeep(
+  database: Database,
+  { queues: visitors, clock }: { queues: ReturnType<typeof createQueues>; clock: Pick<Clock, "now"> },
+) {
+  const { words } = database;
+  const { events, queues, now } = words;
+  /** Leases that were too long the last time. */
+  let farLeases = new Set<string>();
+  let lookedUntil = "";
+
+  /**
+   * Forgets old ids, by the database's clock and by this process's: if one of them is far ahead, the
+   * other one is right.
+   */
+  async function forgetOld(): Promise<void> {
+    for (const state of [DONE, CANCELLED]) {
+      const which = `state = ${state} and state <> ${QUEUED} and destination`;
+      for (let destination = -1; ; ) {
+        // By a look at the index for each: there may be millions of ids.
+        const [row] = await database.rows(
+          `select min(destination) as next from ${events} where ${which} > ?`,
+          [destination],
+        );
+        if (row?.next == null) break;
+        destination = Number(row.next);
+        while (
+          (await forgetSome(`${which} = ? and at_ms < ${now} and at_ms < ?`, [destination, clock.now()])) ===
+          AT_ONCE
+        );
+      }
+    }
+  }
+
+  async function forgetSome(isOld: string, values: readonly number[]): Promise<number> {
+    const rows = await database.rows(
+      `select seq from ${events} where ${isOld} order by at_ms limit ${AT_ONCE}`,
+      values,
+    );
+    if (rows.length > 0) {
+      await database.write(`delete from ${events} where seq in (${marks(rows)}) and ${isOld}`, [
+        ...seqsOf(rows),
+        ...values,
+      ]);
+    }
+    return rows.length;
+  }
+
+  /** A rest or a lease that ends later than any can is over: the database's clock was set back. */
+  async function endFar(): Promise<void> {
+    const isFar = (turn: number) => `turn = ${turn} and due_at > ${now} + ${FARTHEST_MS}`;
+    const resting = await database.rows(
+      `select visitor from ${queues} where ${isFar(RESTING)} limit ${AT_ONCE}`,
+    );
+    const claimed = await database.rows(
+      `select visitor, due_at from ${queues} where ${isFar(CLAIMED)} limit ${AT_ONCE}`,
+    );
+    // A process that lives has renewed its lease meanwhile.
+    const before = farLeases;
+    farLeases = new Set(claimed.map(({ visitor, due_at }) => `${due_at} ${visitor}`));
+    const left = claimed.filter(({ visitor, due_at }) => before.has(`${due_at} ${visitor}`));
+    const over = [...resting, ...left].map(({ visitor }) => visitor);
+    if (over.length > 0) {
+      await database.write(
+        `update ${queues} set due_at = ${now} where visitor in (${marks(over)}) and due_at > ${now} + ${FARTHEST_MS}`,
+        over,
+      );
+    }
+  }
+
+  /**
+   * Repairs `queues`, which is wrong after rows were deleted by hand: queues without their head, and
+   * events without a queue. Looks at some visitors at a time.
+   */
+  async function repair(): Promise<void> {
+    const page = (columns: string, from: string) =>
+      `(select ${columns} from ${from} visitor > ? order by visitor limit ${VISITORS_AT_ONCE}) as p`;
+    const [next] = await database.rows(
+      `select max(visitor) as visitor, count(*) as number from ${page("visitor", `${queues} where`)}`,
+      [lookedUntil],
+    );
+    const wrong = await database.rows<{ visitor: string; destination: number }>(
+      `select p.visitor, p.destination from ${page("visitor, destination, head", `${queues} where`)}
+       left join ${events} e on e.seq = p.head and e.state = ${QUEUED} and e.visitor = p.visitor where e.seq is null
+       union
+       select p.visitor, p.destination from ${page("visitor, destination", `${events} where state = ${QUEUED} and`)}
+       left join ${queues} q on q.visitor = p.visitor where q.visitor is null`,
+      [lookedUntil, lookedUntil],
+    );
+    lookedUntil = Number(next?.number) === VISITORS_AT_ONCE ? next?.visitor : "";
+    for (let nth = 0; nth < wrong.length; nth += AT_ONCE) await repairSome(wrong.slice(nth, nth + AT_ONCE));
+  }
+
+  const repairSome = (wrong: readonly { visitor: string; destination: number }[]): Promise<void> =>
+    database.transaction(async (tx) => {
+      // A head that no event has: `refresh` finds the right one.
+      await tx.write(
+        `insert into ${queues} (visitor, destination, head, urgency, endpoint, tried, turn, due_at)
+         values ${marks(wrong, `(?, ?, 0, 1, 0, 0, ${RESTING}, 0)`)} ${words.orIgnore("visitor")}`,
+        wrong.flatMap(({ visitor, destination }) => [visitor, Number(destination)]),
+      );
+      const locked = await visitors.lock(
+        tx,
+        wrong.map(({ visitor }) => visitor),
+      );
+      await visitors.refresh(tx, locked);
+    });
+
+  return async function upkeep(): Promise<void> {
+    await endFar();
+    await repair();
+    await forgetOld();
+  };
+}

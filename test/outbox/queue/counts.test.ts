@@ -1,0 +1,193 @@
+import type { OutboxEvent } from "express-affiliate";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type CountRow, createCounts } from "../../../src/outbox/queue/counts.js";
+import { DESTINATION, sample } from "../../contract/samples.js";
+
+/**
+ * A request to a server. A test chooses when the server commits it, and when the process gets the
+ * answer.
+ */
+interface Request {
+  commit(): void;
+  answer(): Promise<void>;
+}
+
+/** Events in a server that counts them, and a process that changes them. */
+function world(backlog: number) {
+  const stored = new Set<OutboxEvent>(Array.from({ length: backlog }, () => sample("payment")));
+  const known = new Set(stored);
+  let asked: { rows?: readonly CountRow[]; resolve(rows: readonly CountRow[]): void } | undefined;
+  const counts = createCounts(() => new Promise((resolve) => (asked = { resolve })));
+  let coming = 0;
+
+  function request(effect: () => void, work: (answered: Promise<void>) => Promise<unknown>): Request {
+    let answer = () => {};
+    const ended = work(new Promise((resolve) => (answer = resolve)));
+    return {
+      commit: effect,
+      async answer() {
+        answer();
+        await ended;
+      },
+    };
+  }
+
+  return {
+    counts,
+    stored,
+    /** Those that this process may settle. */
+    known,
+    /**
+     * What `counts()` of an outbox says: it adds the events that are on their way to the storage.
+     */
+    queued: () => counts.current(DESTINATION).queued + coming,
+    add(): Request {
+      const event = sample("payment");
+      coming++;
+      return request(
+        () => stored.add(event),
+        (answered) =>
+          counts.during(async () => {
+            await answered;
+            counts.add(DESTINATION, event.kind, 1, event.createdAt);
+            known.add(event);
+            coming--;
+          }),
+      );
+    },
+    settle(): Request | undefined {
+      const [event] = known;
+      if (!event) return undefined;
+      known.delete(event);
+      return request(
+        () => stored.delete(event),
+        async (answered) => {
+          await counts.removing([event], () => answered);
+          counts.add(DESTINATION, event.kind, -1);
+        },
+      );
+    },
+    count(): Request {
+      const taken = counts.take();
+      return {
+        commit() {
+          if (!asked) throw new Error("the server was not asked");
+          asked.rows = rowsOf(stored);
+        },
+        async answer() {
+          asked?.resolve(asked.rows ?? []);
+          await taken;
+        },
+      };
+    },
+  };
+}
+
+function rowsOf(stored: ReadonlySet<OutboxEvent>): CountRow[] {
+  const row = {
+    destination: String(DESTINATION),
+    name: "payment",
+    number: stored.size,
+    created_at: 1,
+    bytes: null,
+  } as const;
+  return stored.size > 0 ? [row] : [];
+}
+
+async function atOnce(request: Request): Promise<void> {
+  request.commit();
+  await request.answer();
+}
+
+test("a count leaves out no event that was stored since the server was asked", async () => {
+  const { counts, queued, add, count } = world(0);
+  const counting = count();
+  counting.commit();
+  for (let nth = 0; nth < 3; nth++) await atOnce(add());
+
+  await counting.answer();
+
+  expect(queued()).toBe(3);
+  expect(counts.queued(DESTINATION)).toBe(3);
+});
+
+test("a count during the removal of an event does not take off a second one", async () => {
+  const { queued, settle, count } = world(2);
+  await atOnce(count());
+  const counting = count();
+  const settling = settle() as Request;
+  settling.commit();
+  counting.commit();
+  await counting.answer();
+
+  await settling.answer();
+
+  expect(queued()).toBe(1);
+});
+
+test("a count that shows another process's events is taken over, although this process adds one meanwhile", async () => {
+  const { queued, stored, add, count } = world(0);
+  await atOnce(count());
+  for (let nth = 0; nth < 10; nth++) stored.add(sample("payment"));
+  const counting = count();
+  counting.commit();
+  await atOnce(add());
+
+  await counting.answer();
+
+  expect(queued()).toBe(11);
+});
+
+const steps = fc.array(
+  fc.record({
+    does: fc.constantFrom("add", "add", "settle", "settle", "count", "commit", "commit", "answer", "answer"),
+    nth: fc.nat(100),
+  } as const),
+  { maxLength: 150, size: "max" },
+);
+
+test("whenever it is counted, the number is never less than what waits, and in the end it is right", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.nat(20), fc.boolean(), steps, async (backlog, beginsAtRest, all) => {
+      const { stored, queued, add, settle, count } = world(backlog);
+      let isCounted = beginsAtRest;
+      if (beginsAtRest) await atOnce(count());
+      let counting: Request | undefined;
+      const begun: Request[] = [];
+      const committed: Request[] = [];
+      const answer = async (request: Request) => {
+        await request.answer();
+        if (request !== counting) return;
+        counting = undefined;
+        isCounted = true;
+      };
+      for (const { does, nth } of all) {
+        if (does === "add") begun.push(add());
+        if (does === "settle") begun.push(...[settle()].filter((each) => each !== undefined));
+        if (does === "count" && !counting) {
+          counting = count();
+          begun.push(counting);
+        }
+        if (does === "commit") {
+          for (const each of begun.splice(nth % (begun.length + 1), 1)) {
+            each.commit();
+            committed.push(each);
+          }
+        }
+        if (does === "answer") {
+          for (const each of committed.splice(nth % (committed.length + 1), 1)) await answer(each);
+        }
+        if (isCounted) expect(queued()).toBeGreaterThanOrEqual(stored.size);
+      }
+      for (const each of begun) each.commit();
+      for (const each of [...committed, ...begun]) await answer(each);
+      // Nothing but this process has changed anything.
+      if (beginsAtRest) expect(queued()).toBe(stored.size);
+
+      await atOnce(count());
+
+      expect(queued()).toBe(stored.size);
+    }),
+  );
+});

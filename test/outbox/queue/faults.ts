@@ -1,0 +1,168 @@
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { expect, test } from "vitest";
+import { type Clock, systemClock } from "../../../src/shared/clock.js";
+import { retryIn } from "../../contract/recorder.js";
+import { idsOf, sample } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
+import type { OwnServer } from "../../helpers/own-server.js";
+import type { SqlDatabase } from "../../helpers/sql-database.js";
+import { runNode, userProject } from "../../helpers/user-project.js";
+
+const HOUR_MS = 3_600_000;
+
+/** A host that reports a click and two payments to a service that never answers. */
+const VICTIM = `
+import { affiliate } from "express-affiliate";
+import { outboxOf } from "./outbox.mjs";
+import { createServer } from "node:http";
+
+const outbox = outboxOf(...process.argv.slice(2));
+const service = createServer((req) => req.resume().on("end", () => console.log(req.url))).listen(0, "127.0.0.1", () => {
+  const tracker = affiliate({ baseUrl: "http://127.0.0.1:" + service.address().port, clientId: 1, outbox });
+  tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "one" });
+  tracker.trackPayment({ paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 }, { clickId: "two" });
+  tracker.trackPayment({ paymentId: 2, customerEmail: "ann@shop.example", leadValue: 9 }, { clickId: "two" });
+});
+`;
+
+/** What processes and either database's server may do at the worst moment. */
+export function testFaults(
+  database: SqlDatabase,
+  about: {
+    victim: {
+      /** Exports `outboxOf`. */
+      readonly program: string;
+      readonly driver: string;
+      readonly args: () => readonly string[];
+    };
+  },
+): void {
+  const { create, reopen, sql, begin, claimAll } = database;
+  const { victim } = about;
+  const server = () => database.own as OwnServer;
+
+  test("an event waits in memory while the server does not answer, and its receipt is there within a second", async () => {
+    await using stage = await Stage.open(() => create());
+    (await stage.handOver(sample("click"))).settle({ type: "delivered" });
+    await stage.empty();
+    const events = [sample("payment"), sample("payment")];
+
+    server().suspend();
+    try {
+      for (const event of events) expect(await stage.outbox.add(event)).toBe("in-memory");
+      expect(stage.outbox.durable).toBe(false);
+      expect(stage.outbox.counts().queued).toBe(2);
+    } finally {
+      server().wake();
+    }
+
+    expect(idsOf(await stage.take(2)).sort()).toEqual(idsOf(events).sort());
+    await expect.poll(() => stage.outbox.durable).toBe(true);
+  });
+
+  test("a report in a transaction fails with the transaction when the server goes away", async () => {
+    const outbox = await create();
+    const host = await begin();
+    await server().halt("immediate");
+
+    await expect(outbox.add(sample("payment"), host)).rejects.toThrow();
+
+    await host.end("rollback").catch(() => {});
+    await server().resume();
+  });
+
+  test("an event taken over, and given back untried, is as much in doubt as before", async () => {
+    const event = sample("payment");
+    const dead = await create();
+    await dead.add(event);
+    await claimAll(1);
+    await dead.close();
+    {
+      await using stage = await Stage.open(() => reopen());
+      stage.start();
+      expect((await stage.delivery.next()).live.interrupted).toBe(true);
+    }
+
+    await using stage = await Stage.open(() => reopen());
+    stage.start();
+    expect((await stage.delivery.next()).live).toMatchObject({ event, interrupted: true });
+  });
+
+  test("a delivery that takes longer than the lease stays with its process", async () => {
+    const endOfLease = async () => Number((await sql(`select due_at as until from $queued`))[0].until);
+    await using stage = await Stage.open(() => create({ leaseMs: 1_000 }));
+    const underWay = await stage.handOver(sample("payment"));
+    const due = await endOfLease();
+    await using other = await Stage.open(() => reopen({ leaseMs: 1_000 }));
+    other.start();
+
+    await expect.poll(() => Date.now()).toBeGreaterThan(due);
+    await expect.poll(endOfLease).toBeGreaterThan(due);
+    expect(underWay.live.isHeld?.()).toBe(true);
+    underWay.settle({ type: "delivered" });
+    await stage.empty();
+    expect(other.delivery.ids).toEqual([]);
+  });
+
+  test("a lease is renewed without waiting for another visitor's row, and what is locked is not taken for lost", async () => {
+    let wall = 0;
+    const clock: Clock = { now: () => wall, monotonic: () => 0, after: systemClock.after };
+    await using stage = await Stage.open(() => create({ leaseMs: 1_000 }, clock));
+    const locked = await stage.handOver(sample("payment"));
+    const free = await stage.handOver(sample("payment"));
+    const host = await begin();
+    const [row] = await sql(`select visitor from $queued where id = '${locked.id}'`);
+    await host.run(`${database.lockQueue} where visitor = '${row.visitor}' for update`);
+    wall = 900;
+
+    await expect.poll(() => free.live.isHeld?.()).toBe(true);
+    expect(locked.live.isHeld?.()).toBe(false);
+    await host.end("commit");
+    await expect.poll(() => locked.live.isHeld?.()).toBe(true);
+  });
+
+  test("a process finds out what another one has taken over, and of that a delivery counts, and no other word", async () => {
+    await using stage = await Stage.open(() => create({ leaseMs: 1_000 }));
+    const released = await stage.handOver(sample("payment"));
+    const tried = await stage.handOver(sample("payment"));
+    const delivered = await stage.handOver(sample("payment"));
+    await claimAll(Date.now() + HOUR_MS);
+    const kept = await stage.handOver(sample("payment"));
+    await expect.poll(() => delivered.live.isHeld?.()).toBe(false);
+    expect(kept.live.isHeld?.()).toBe(true);
+
+    released.settle({ type: "release" });
+    tried.settle(retryIn(0));
+    delivered.settle({ type: "delivered" });
+    kept.settle({ type: "delivered" });
+    await stage.holds(2);
+
+    const left = await sql("select history from $queued where claimed_by is not null");
+    expect(left).toEqual([{ history: null }, { history: null }]);
+  });
+
+  test("takes over from a process that was killed: its payment under way is held, its click goes out again", async () => {
+    await (await create()).close();
+    const files = { "victim.mjs": VICTIM, "outbox.mjs": victim.program };
+    const project = await userProject(files, ["express", victim.driver]);
+    const child = runNode(project, ["victim.mjs", ...victim.args()]);
+    const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]();
+    const paths = [(await lines.next()).value, (await lines.next()).value];
+    expect(paths.map((path) => path.split("/").at(-1)).sort()).toEqual(["click", "payment"]);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+
+    await using stage = await Stage.open(() => reopen(), 1);
+    stage.start();
+    const taken = await stage.take(2);
+
+    expect(taken.map(({ live }) => [live.event.kind, live.interrupted]).sort()).toEqual([
+      ["click", true],
+      ["payment", true],
+    ]);
+    for (const { settle } of taken) settle({ type: "delivered" });
+    const { live } = await stage.delivery.next();
+    expect(live).toMatchObject({ interrupted: false, event: { kind: "payment" } });
+  });
+}

@@ -1,0 +1,152 @@
+import { expect, test } from "vitest";
+import { retryIn } from "../../contract/recorder.js";
+import { DESTINATION, sample, stranger, withData } from "../../contract/samples.js";
+import { REJECTED, Stage } from "../../contract/stage.js";
+import type { SqlDatabase } from "../../helpers/sql-database.js";
+
+const TEXTS = [
+  "a\u0000b",
+  "\u{1F600} łódź",
+  "\ud800",
+  "'; drop table events; --",
+  "{null}",
+  '\\ "',
+  "'' \\' %_?",
+];
+
+/** Texts in events and in dead letters stay as they are, whatever the session's settings. */
+export async function expectTextsKept(stage: Stage): Promise<void> {
+  const visitor = stranger();
+  for (const customerName of TEXTS) {
+    const odd = withData(sample("registration", visitor), { customerName });
+    const before = Date.now();
+    const { live, settle } = await stage.handOver(odd, sample("payment", visitor));
+    expect(live.event).toEqual(odd);
+    settle({ type: "dead", ...REJECTED, message: customerName });
+    (await stage.delivery.next()).settle(retryIn(1));
+    await stage.delivery.deliverNext();
+    await stage.empty();
+    const letter = (await stage.outbox.deadLetters.list()).at(-1);
+    expect(Math.abs((letter?.diedAt as number) - before)).toBeLessThan(60_000);
+  }
+  expect((await stage.outbox.deadLetters.list()).map(({ message }) => message)).toEqual(TEXTS);
+}
+
+/** What operators do with the tables, in either database. */
+export function testOperations<Pool>(
+  database: SqlDatabase<Pool>,
+  about: {
+    /** Names the newest outbox's tables. */
+    name: (tables: string) => void;
+    newerCode: string;
+    /** Runs the SQL that the package gives for these tables. */
+    makeByHand: () => Promise<unknown>;
+    /** Resolves to the pool of a user with no more rights than the docs name. */
+    limited: () => Promise<Pool>;
+  },
+): void {
+  const { create, reopen, sql, upkeep } = database;
+  const { name, newerCode, makeByHand, limited } = about;
+  /** Makes known ids so many days older. */
+  const age = (days: number, ids: readonly string[]) =>
+    sql(
+      `update $t.events set at_ms = at_ms - ${days} * 86400000 where id in (${ids.map((id) => `'${id}'`).join()})`,
+    );
+
+  test("several processes that start at the same moment make the tables once", async () => {
+    name("at_once_");
+
+    await Promise.all(Array.from({ length: 4 }, () => reopen()));
+
+    expect(await sql("select version + 0 as version from $t.migrations")).toMatchObject([
+      { version: expect.anything() },
+    ]);
+  });
+
+  test("makes no tables with `migrate: false`, and stores what waited once they are made", async () => {
+    name("by_hand_");
+    const outbox = await reopen({ migrate: false });
+
+    expect(await outbox.add(sample("payment"))).toBe("in-memory");
+    expect(outbox.counts()).toMatchObject({
+      queued: 1,
+      trouble: expect.stringMatching(/"by_hand_…?" are missing.*Migrations\("by_hand_"\)/),
+    });
+    await makeByHand();
+
+    await expect.poll(() => outbox.durable, { timeout: 10_000 }).toBe(true);
+    expect(await sql("select kind from $t.events")).toEqual([{ kind: 3 }]);
+  });
+
+  test("leaves tables alone that a later version made", async () => {
+    await (await create()).close();
+    await sql("insert into $t.migrations (version, at) select 2, at from $t.migrations");
+
+    await expect(reopen()).rejects.toMatchObject({
+      code: newerCode,
+      message: expect.stringContaining("install the newer express-affiliate"),
+    });
+  });
+
+  test("does all its work with no more rights than the docs name", async () => {
+    await (await create()).close();
+    const pool = await limited();
+    const small = { maxEvents: 2, maxDeadLetters: 1, migrate: false, pool };
+
+    await using stage = await Stage.open(() => reopen(small));
+    const { outbox, delivery } = stage;
+    await stage.giveUp([sample("payment")]);
+    // The second makes the first give way, perhaps before it is counted that there were two.
+    await stage.add(sample("payment"));
+    (await delivery.next()).settle({ type: "dead", ...REJECTED });
+    await expect.poll(() => delivery.dropped.length).toBe(1);
+    const [letter] = await outbox.deadLetters.list();
+    expect(await outbox.deadLetters.retry(letter?.id as string)).toBe(true);
+    (await delivery.next()).settle(retryIn(1));
+    (await delivery.next()).settle({ type: "dead", ...REJECTED });
+    await expect.poll(() => outbox.counts().dead.rejected).toBe(1);
+    expect(await outbox.deadLetters.discard(letter?.id as string)).toBe(true);
+    delivery.capacity = 0;
+    // A claim that began before has ended.
+    await expect.poll(() => outbox.idle).toBe(true);
+    await stage.add(sample("click"), sample("click"), sample("payment"));
+    expect(delivery.dropped.at(-1)?.reason).toBe("full");
+    const host = await database.begin(undefined, pool);
+    expect(await outbox.add(sample("payment"), host)).toBe("queued");
+    delivery.capacity = 8;
+    await host.end("commit");
+    for (let nth = 0; nth < 2; nth++) await delivery.deliverNext();
+    await upkeep(pool);
+  });
+
+  test("counts all destinations in an outbox that was not started", async () => {
+    const outbox = await create();
+    await outbox.add(sample("click"));
+    await outbox.add({ ...sample("payment"), destination: 43 });
+    await outbox.close();
+
+    const onlooker = await reopen();
+    const byDestination = { [DESTINATION]: 1, 43: 1 };
+    expect(await onlooker.look()).toMatchObject({ queued: 2, byDestination });
+  });
+
+  test("forgets what was delivered long ago, clicks after a day, and nothing else", async () => {
+    await using stage = await Stage.open(() => create());
+    stage.start();
+    const [old, recent, dead] = [sample("payment"), sample("payment"), sample("payment")];
+    const [oldClick, recentClick] = [sample("click"), sample("click")];
+    for (const event of [old, recent, oldClick, recentClick]) {
+      await stage.add(event);
+      await stage.delivers(event);
+    }
+    await stage.giveUp([dead]);
+    await stage.empty();
+    await age(31, [old.id, dead.id]);
+    await age(2, [recent.id, oldClick.id]);
+
+    await upkeep();
+
+    for (const event of [recent, recentClick, dead]) expect(await stage.outbox.add(event)).toBe("duplicate");
+    for (const event of [old, oldClick]) expect(await stage.outbox.add(event)).toBe("queued");
+  });
+}

@@ -1,0 +1,86 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createServerClock } from "../../../src/outbox/queue/server-clock.js";
+
+const PATIENCE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+/** A process and its server. Each look takes a second on its way there, and one on its way back. */
+function looking() {
+  let passed = 0;
+  let offset = 1_000 * HOUR_MS;
+  const clock = createServerClock({ monotonic: () => passed }, PATIENCE_MS);
+  return {
+    clock,
+    real: () => passed + offset,
+    pass: (ms: number) => {
+      passed += ms;
+    },
+    set: (ms: number) => {
+      offset += ms;
+    },
+    look: (there = 1_000, back = 1_000) => {
+      const askedAt = passed;
+      passed += there;
+      const now = passed + offset;
+      passed += back;
+      return clock.tell(now, askedAt);
+    },
+  };
+}
+
+describe("a server's clock", () => {
+  test("is unknown before the first look", () => {
+    expect(looking().clock.latest).toBeUndefined();
+  });
+
+  test("that nobody sets is never ahead of what is known of it, however long looks take", () => {
+    const step = fc.tuple(...[0, 1, 2].map(() => fc.integer({ min: 0, max: HOUR_MS })));
+
+    fc.assert(
+      fc.property(fc.array(step), (steps) => {
+        const { clock, real, pass, look } = looking();
+        look();
+        for (const [between, there, back] of steps as [number, number, number][]) {
+          pass(between);
+          look(there, back);
+          expect(clock.latest).toBeGreaterThanOrEqual(real());
+        }
+      }),
+    );
+  });
+
+  test.each([5, 31 * 24])("that is set ahead by %i h is believed after a while", (hours) => {
+    const { clock, real, pass, set, look } = looking();
+    look();
+    set(hours * HOUR_MS);
+
+    for (let seconds = 0; seconds < PATIENCE_MS / 1_000; seconds += 10) {
+      look();
+      expect(clock.latest).toBeLessThan(real() - hours * HOUR_MS + 10_000);
+      pass(8_000);
+    }
+    look();
+    expect(clock.latest).toBeGreaterThanOrEqual(real());
+  });
+
+  test("that is set ahead and back again was never believed", () => {
+    const { clock, real, set, look } = looking();
+    look();
+    set(5 * HOUR_MS);
+    look();
+    set(-5 * HOUR_MS);
+
+    look();
+    expect(clock.latest).toBeLessThan(real() + 5_000);
+  });
+
+  test.each([5, 31 * 24])("that is set back by %i h is believed at once", (hours) => {
+    const { clock, real, set, look } = looking();
+    look();
+    set(-hours * HOUR_MS);
+
+    look();
+    expect(clock.latest).toBeLessThan(real() + 5_000);
+  });
+});
