@@ -76,7 +76,7 @@ const schema = z.strictObject({
       error: "must be a cookie's name or a function of the request",
     }),
   ),
-  consent: z._default(aFunction<(req: Request) => boolean>(), () => () => true),
+  consent: z.optional(aFunction<NonNullable<AffiliateOptions["consent"]>>()),
   isBot: z.optional(aFunction<(req: Request) => boolean>()),
   outbox: z.optional(
     z.custom<Outbox>((value) => hasMethods(value, ["add", "start", "wake", "counts", "close"]), {

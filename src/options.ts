@@ -38,15 +38,16 @@ export interface AffiliateOptions {
   readonly session?: string | ((req: Request) => string | undefined) | undefined;
   /**
    * Whether the visitor has agreed: `true`, not a promise. Called once for a request, when its
-   * attribution is first needed. If it throws or returns anything else, nothing is read, set or
-   * sent for this request. Default: `() => true`.
+   * attribution is first needed, with the request's cookies: parsed, whether or not cookie-parser
+   * is mounted. If it throws or returns anything else, nothing is read, set or sent for this
+   * request. Default: `() => true`.
    *
    * @example
    * ```js
-   * affiliate({ ...options, consent: (req) => req.cookies.consent === "all" });
+   * affiliate({ ...options, consent: (req, cookies) => cookies.consent === "all" });
    * ```
    */
-  readonly consent?: ((req: Request) => boolean) | undefined;
+  readonly consent?: ((req: Request, cookies: Request["cookies"]) => boolean) | undefined;
   /**
    * Whether a bot asks, whose visits are no clicks: `true` or `false`, not a promise. If it throws
    * or returns anything else, the default decides: what isbot says of the User-Agent.

@@ -3,7 +3,7 @@ import type { Config } from "../config.js";
 import { type Attribution, isTextOfNothing, isVisitorId, loginSessionId } from "../conversion/visitor-ids.js";
 import type { Journal } from "../journal/journal.js";
 import { harmless, isThenable } from "../shared/harmless.js";
-import { broughtSession, signedCookie, visitorCookie } from "./cookies.js";
+import { allCookiesOf, broughtSession, signedCookie, visitorCookie } from "./cookies.js";
 import { ownOfSeveral } from "./kept-click-id.js";
 
 /** The cookie that `onClick` sets. It outlives the new express-session at login: read it first. */
@@ -47,8 +47,10 @@ export class RequestAttribution {
 
   /** `consent` is asked once a request; a throw counts as no. */
   get consented(): boolean {
+    const { consent } = this.#context.config;
     this.#consented ??=
-      this.#ask("consent", this.#context.config.consent, {
+      consent === undefined ||
+      this.#ask("consent", (req) => consent(req, allCookiesOf(req)), {
         result: "which counts as no",
         advice: "Return true or false; ask in a middleware above, and keep the answer on the request",
       }) === true;

@@ -68,6 +68,11 @@ function cookiesOf(req: Request): Cookies {
   return cookiesIn(req.headers.cookie);
 }
 
+/** What a middleware has parsed, and the rest from the header. */
+export function allCookiesOf(req: Request): Request["cookies"] {
+  return Object.assign(Object.create(null), cookiesIn(req.headers?.cookie), req.cookies);
+}
+
 /** The cookies in a Cookie header, as cookie-parser reads them. */
 export function cookiesIn(header: string | undefined): Cookies {
   // On a copy: the host's own cookie-parser, mounted later, does nothing if `cookies` is set.

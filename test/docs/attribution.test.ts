@@ -1,7 +1,7 @@
 import express from "express";
 import type { Attribution } from "express-affiliate";
 import request from "supertest";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { pageToRun } from "../helpers/docs/run.js";
 import { browser, referred, startShop } from "../helpers/docs/shop.js";
 
@@ -12,6 +12,8 @@ const json = express.json();
 
 it("clicks are counted by the server if it is asked to", async () => {
   const { app, tracker, sandbox } = await startShop();
+  vi.stubEnv("SESSION_SECRET", "s");
+  onTestFinished(() => void vi.unstubAllEnvs());
   await page.run("Clicks: the snippet or the server", { app, tracker });
   app.get("/", (_req, res) => void res.send("Welcome"));
   await browser(app).get("/?ref=ALICE").expect(200, "Welcome");

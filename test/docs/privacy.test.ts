@@ -47,7 +47,7 @@ it("no cookie is set by anything but `onClick` and `keepClickId`", async () => {
 describe("consent", () => {
   async function shopWithBanner() {
     const { consent } = await page.run("A cookie banner");
-    const shop = await startShop({ before: [cookieParser()], consent });
+    const shop = await startShop({ consent });
     shop.app.get("/", shop.tracker.onClick(), (_req, res) => void res.send("Welcome"));
     return shop;
   }

@@ -25,6 +25,6 @@ it("begins with code that reports a payment once, however often the page is relo
 
 it("asks for consent as it says", async () => {
   const { consent } = await page.run("Consent");
-  const answers = [{ consent: "all" }, { consent: "none" }, {}].map((cookies) => consent({ cookies }));
+  const answers = [{ consent: "all" }, { consent: "none" }, {}].map((cookies) => consent({}, cookies));
   expect(answers).toEqual([true, false, false]);
 });

@@ -4,5 +4,5 @@ export const tracker = affiliate({
   baseUrl: process.env.TRACKING_URL,
   clientId: Number(process.env.TRACKING_CLIENT_ID),
   apiKey: process.env.TRACKING_API_KEY,
-  consent: (req) => !req.headers.cookie?.includes("consent=no"), // as your banner keeps the answer
+  consent: (_req, cookies) => cookies.consent !== "no", // as your banner keeps the answer
 });
