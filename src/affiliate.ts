@@ -72,6 +72,12 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
   }
 
   function start(): void {
+    if (delivers && outbox.name === "memory" && process.env.NODE_ENV === "production") {
+      journal.log(
+        "warn",
+        "events wait in memory: what waits when this process ends is lost. Give the option `outbox`",
+      );
+    }
     outbox.start(engine.deliver, {
       dropped: detached((event, reason) => journal.dropped(event.kind, reason, { event })),
       degraded: detached(({ message }) =>

@@ -123,7 +123,7 @@ export function createTrack(parts: TrackerParts): Track {
       const added = await outbox.add(event, { transaction });
       if (added === "full") return drop(event, "full", `the ${outbox.name} outbox is full`);
       if (added === "duplicate") {
-        journal.duplicate();
+        journal.duplicate(event, async () => outbox.reportedAt?.(event.id));
         return { outcome: "duplicate", id: event.id };
       }
       journal.queued(event, isScheduled);

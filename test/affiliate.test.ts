@@ -222,7 +222,7 @@ describe("the tracker", () => {
       await tracker.trackClick({ affiliateReference: "ALICE", clickId: 42 as never, sessionId: "NaN" });
     }
     const fields = "which is not sent; its fields are `paymentId`, `customerEmail`, `leadValue`, `notBefore`";
-    expect(lines.filter((line) => !line.includes("dropped"))).toEqual([
+    expect(lines.filter((line) => !/dropped|duplicate/.test(line))).toEqual([
       `express-affiliate: a payment was reported with \`currency\`, "__proto__\\u001b" (string), ${fields}`,
       `express-affiliate: a payment was reported with \`amount\`, ${fields}`,
       'express-affiliate: the `customerId` of a registration is the text "undefined", which is no id; it is ignored',
@@ -233,7 +233,9 @@ describe("the tracker", () => {
 
   it("names 50 such fields at most, whatever a stranger's body has", async () => {
     const { tracker, lines } = await trackerWithService();
-    for (let nth = 0; nth < 60; nth++) await tracker.trackPayment({ ...order, [`field${nth}`]: 1 }, visitor);
+    for (let nth = 0; nth < 60; nth++) {
+      await tracker.trackPayment({ ...order, paymentId: nth, [`field${nth}`]: 1 }, visitor);
+    }
     expect(lines).toHaveLength(50);
   });
 

@@ -1,11 +1,13 @@
 import express, { type RequestHandler } from "express";
-import type { Affiliate } from "express-affiliate";
+import { type Affiliate, type AffiliateOptions, memoryOutbox, type Outbox } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
 import request from "supertest";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { order } from "./helpers/conversions.js";
 import { browser } from "./helpers/docs/shop.js";
 import { returning } from "./helpers/returning.js";
-import { startTracker } from "./helpers/tracker.js";
+import { scratchDirectory } from "./helpers/scratch.js";
+import { linesLogger, startTracker } from "./helpers/tracker.js";
 
 const responds: RequestHandler = (_req, res) => void res.end();
 
@@ -53,10 +55,54 @@ describe("outside production", () => {
     said.mockRestore();
   });
 
+  it.each<[string, () => Outbox, RegExp]>([
+    ["one that knows times", memoryOutbox, /reported at (\S+Z), and is not sent again/],
+    ["another", () => Object.assign(memoryOutbox(), { reportedAt: undefined }), /reported (before), and/],
+  ])(
+    "a line says once that a report is a duplicate, and when the first one came: %s",
+    async (_, outbox, when) => {
+      const logger = linesLogger();
+      const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox: outbox(), logger });
+      const began = Date.now();
+      await tracker.trackPayment(order, { sessionId: "s1" });
+      const ended = Date.now();
+      for (let nth = 0; nth < 2; nth++) await tracker.trackPayment(order, { sessionId: "s1" });
+      await expect.poll(() => logger.lines).toEqual([expect.stringMatching(when)]);
+      const [, at = ""] = when.exec(String(logger.lines)) ?? [];
+      if (at === "before") return;
+      expect(Date.parse(at)).toBeGreaterThanOrEqual(began);
+      expect(Date.parse(at)).toBeLessThanOrEqual(ended);
+    },
+  );
+
   it("nothing is said of a click that counts, nor of a page without a reference", async () => {
     const { app, infos } = shop(clicking);
     await browser(app).get("/?ref=ALICE");
     await request(app).get("/").set("User-Agent", "curl/8.5.0");
     expect(infos).toEqual([]);
+  });
+});
+
+describe("in production", () => {
+  afterEach(() => void vi.unstubAllEnvs());
+  const start = (options: Partial<AffiliateOptions> = {}) => {
+    const logger = linesLogger();
+    startTracker({ baseUrl: "http://127.0.0.1:1", logger, ...options });
+    return logger.lines;
+  };
+  const outbox = () => diskOutbox({ directory: scratchDirectory() });
+
+  it("a line says at the start that a tracker delivers from memory, and from nowhere else", () => {
+    expect(start()).toEqual([]);
+    vi.stubEnv("NODE_ENV", "production");
+    const line = expect.stringMatching(/^express-affiliate: events wait in memory/);
+    expect(start()).toEqual([line]);
+    expect(start({ outbox: memoryOutbox() })).toEqual([line]);
+    for (const other of [
+      { enabled: false },
+      { outbox: outbox() },
+      { outbox: outbox(), delivery: false as const },
+    ])
+      expect(start(other)).toEqual([]);
   });
 });

@@ -12,7 +12,7 @@ import { noticeOf } from "./event-notice.js";
 import { createLog, type Logger } from "./log.js";
 import type { DropReason, EventNotice, Notices, PauseReason, PauseScope, SkipReason } from "./notices.js";
 import { wordsOf } from "./rate-limit.js";
-import { nameOf, notSentLine, pathOf, REMEDIES, WHY_DROPPED, WHY_SKIPPED } from "./words.js";
+import { duplicateLine, nameOf, notSentLine, pathOf, REMEDIES, WHY_DROPPED, WHY_SKIPPED } from "./words.js";
 
 export type { Logger } from "./log.js";
 export type {
@@ -136,8 +136,12 @@ export function createJournal(parts: {
       if (oldest !== undefined) own.delete(oldest);
       own.add(event.id);
     },
-    duplicate() {
+    /** @param reportedAt when it was reported first. Called for the first duplicate alone. */
+    duplicate(event: OutboxEvent, reportedAt: () => Promise<number | undefined>) {
       counts.duplicates++;
+      if (process.env.NODE_ENV === "production" || counts.duplicates > 1) return;
+      const tell = (at?: number) => hint("duplicate", duplicateLine(event, at));
+      reportedAt().then(tell, () => tell());
     },
     /** @param event or its notice: delivery in another thread sends no more. */
     attempt(event: OutboxEvent | EventNotice, attempts: number, startedAt: number) {

@@ -27,6 +27,8 @@ export interface DurableStorage<C extends Claim> extends Storage<C> {
   /** See `Outbox`. */
   readonly circuits?: Circuits | undefined;
   /** See `Outbox`. */
+  reportedAt?(id: string, destination: number): Promise<number | undefined>;
+  /** See `Outbox`. */
   cancel?(id: string, destination: number): Promise<CancelOutcome>;
   /** To search for a person's events. */
   readonly personal?: PersonalStorage | undefined;
@@ -155,6 +157,10 @@ export function createDurable<C extends Claim>(
       ...(ids && { ids: (filter = {}) => ids(filter, destination) }),
     },
     ...(storage.circuits && { circuits: storage.circuits }),
+    ...(storage.reportedAt && {
+      reportedAt: async (id) =>
+        destination === undefined ? undefined : storage.reportedAt?.(id, destination),
+    }),
     ...(storage.cancel && {
       async cancel(id) {
         await fallback.stored((event) => event.id === id);

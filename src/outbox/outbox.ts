@@ -98,6 +98,8 @@ export interface Outbox {
   counts(): OutboxCounts;
   /** Asks the server, if one counts, and resolves to what `counts()` says from then on. */
   look?(): Promise<OutboxCounts>;
+  /** When a known event was reported first, in milliseconds since the epoch, if that is known. */
+  reportedAt?(id: string): Promise<number | undefined>;
   /** Events that were given up. */
   readonly deadLetters: DeadLetters;
   /**

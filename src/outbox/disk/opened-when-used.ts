@@ -20,6 +20,9 @@ export function openedWhenUsed(name: string, open: () => Outbox): Outbox {
     get idle() {
       return outbox().idle ?? false;
     },
+    get circuits() {
+      return outbox().circuits;
+    },
     get deadLetters() {
       return outbox().deadLetters;
     },
@@ -27,6 +30,7 @@ export function openedWhenUsed(name: string, open: () => Outbox): Outbox {
     start: (deliver, observer) => outbox().start(deliver, observer),
     wake: () => opened?.wake(),
     counts: () => outbox().counts(),
+    reportedAt: async (id) => outbox().reportedAt?.(id),
     cancel: async (id) => outbox().cancel?.(id) ?? "unknown",
     personalData: async (person) => outbox().personalData?.(person) ?? [],
     erase: async (person) => outbox().erase?.(person) ?? 0,

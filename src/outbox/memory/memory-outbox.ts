@@ -102,7 +102,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     if (ids.has(event.id)) return "duplicate";
     const isScheduled = (notBeforeOf(event) ?? 0) > clock.now();
     if (!(isScheduled ? schedule(event) : append(event, UNTRIED, event.createdAt))) return "full";
-    ids.add(event.id);
+    ids.add(event.id, event.createdAt);
     return "queued";
   }
 
@@ -220,6 +220,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       const queued = { queued: length, oldest, byKind, dead: dead.counts };
       return withScheduled(queued, scheduled.count);
     },
+    reportedAt: async (id) => ids.reportedAt(id),
     cancel: async (id) => cancel(id),
     personalData: (person) => personalDataIn(personal, person, undefined),
     erase: (person) => eraseIn(personal, person, undefined),
