@@ -1,10 +1,9 @@
 import type { OutboxEvent } from "../conversion/events.js";
-import { emailOf } from "../conversion/kinds.js";
 import { refusalOf } from "../service/answer.js";
 import type { Attempt } from "../service/attempt.js";
 import { ProxyError } from "../service/proxy-tunnels.js";
 import { errorCodeOf } from "../shared/errors.js";
-import { HIDDEN, spellingsOf } from "../shared/secret.js";
+import { withoutVisitor } from "./redaction.js";
 import { tlsAdvice } from "./tls-advice.js";
 
 /** What the service or Node said of an attempt, for listeners and dead letters. */
@@ -31,21 +30,4 @@ export function detailsOf(
   const cause = error instanceof ProxyError ? error.cause : undefined;
   const advice = cause instanceof Error ? tlsAdvice(errorCodeOf(cause), "proxy") : tlsAdvice(code);
   return { code, message: advice ? `${said}: ${advice}` : said };
-}
-
-/**
- * The service's words without the event's own ids, name and address, however they are spelt: other
- * people read dead letters, notices, the dashboard and the log.
- */
-export function withoutVisitor(text: string, event: OutboxEvent): string {
-  const { clickId, sessionId } = event.data;
-  const name = "customerName" in event.data ? event.data.customerName : undefined;
-  const own = [clickId, sessionId, name, emailOf(event)].filter(
-    (each) => each !== undefined && each !== "",
-  ) as string[];
-  if (own.length === 0) return text;
-  // The longest first: one may be part of another. Whole words: a short id is in many words.
-  const longestFirst = own.sort((one, other) => other.length - one.length);
-  const any = longestFirst.map(spellingsOf).join("|");
-  return text.replace(new RegExp(`(?<![A-Za-z0-9])(?:${any})(?![A-Za-z0-9])`, "gi"), HIDDEN);
 }

@@ -1,8 +1,10 @@
 /** The most characters of a text that are shown. */
 const LONGEST = 16_384;
 
-// A run of zeros or of encodings of % is bounded, so that each place of the text is read once.
-const AT = /@|%(?:25){0,16}40|&#0{0,16}64;|&#x0{0,16}40;|&commat;|\\u0040/gi;
+// Also in full width and small, as some keyboards write it. A run of zeros or of encodings of % is
+// bounded, so that each place of the text is read once.
+const AT =
+  /[@\uff20\ufe6b]|%(?:25){0,16}(?:40|u0040|ef%(?:25){0,16}bc%(?:25){0,16}a0)|&#0{0,16}64;?|&#x0{0,16}40;?|&commat;?|\\u(?:0040|ff20|fe6b)|\\u\{0{0,8}40\}|\\x40/gi;
 
 const DELIMITERS = ' \t\r\n\v\f\u00a0\u2028\u2029\ufeff@<>"():;';
 

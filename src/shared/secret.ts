@@ -62,7 +62,8 @@ function inBase64(value: string, offset: number): string[] {
 // base64url has other signs, and they may be percent-encoded.
 const BASE64_SIGNS: Record<string, string> = { "+": "(?:[+-]|%2[bB])", "/": "(?:[/_]|%2[fF])" };
 
-function literally(text: string): string {
+/** A regular expression for this text alone. */
+export function literally(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
 }
 

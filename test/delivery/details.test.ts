@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { withoutVisitor } from "../../src/delivery/details.js";
+import { withoutVisitor } from "../../src/delivery/redaction.js";
 import { sample } from "../contract/samples.js";
 import { trackerWithService } from "../helpers/tracker-with-service.js";
 
@@ -26,6 +26,35 @@ describe("what the service says of an event", () => {
         expect(shown).toBe(said.map(() => "[redacted]").join(" | "));
       }),
     );
+  });
+
+  it("loses parts of a name and of an address", () => {
+    const event = registration({ email: "grace.hopper@navy.example", customerName: "Ada King-Lovelace" });
+    expect(withoutVisitor("LOVELACE, Ada: no grace, no mail for hopper, and no ada or king", event)).toBe(
+      "[redacted], [redacted]: no [redacted], no mail for [redacted], and no [redacted] or [redacted]",
+    );
+    const inJapan = registration({ email: "a@b.example", customerName: "山田太郎" });
+    expect(withoutVisitor("山田様は見つかりません", inJapan)).toBe("[redacted]様は見つかりません");
+  });
+
+  it.each([
+    ["fullwidth letters", "ｌｏｖｅｌａｃｅ"],
+    ["a fullwidth @", "no ada＠shop.example"],
+    ["entities", "no &#76;ovelace"],
+    ["hexadecimal entities", "no &#x4C;ovelace"],
+    ["JavaScript's escapes", "no \\x4covelace"],
+    ["escapes by code point", "no \\u{4c}ovelace"],
+    ["an escape after another", "no %255Cu004covelace"],
+    ["a mail's escapes", "no =4Covelace"],
+    ["percent signs around", "no%20such%20Lovelace"],
+    ["other accents", "no Lôvelacé"],
+    ["invisible characters", "no Love\u200blace"],
+    ["Latin-1", "no M%FCller"],
+    ["no accents", "no Muller"],
+  ])("drops the message if it names the person in %s", (_, message) => {
+    const event = registration({ email: "ada@shop.example", customerName: "Lovelace Müller" });
+    const shown = withoutVisitor(message, event);
+    expect(shown).toMatch(/^(no )?\[redacted\](＠shop\.example)?$/);
   });
 
   it("keeps words that a short id is part of", () => {

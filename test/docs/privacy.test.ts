@@ -79,7 +79,7 @@ describe("consent", () => {
     await page.run("Consent that is withdrawn", { app, users });
     const { headers } = await referred(app).post("/consent/withdraw").expect(303);
     expect(headers["set-cookie"]).toEqual(
-      ["consent", "svc_click_id", "svc_session_id"].map((name) =>
+      ["consent", "svc_click_id", "svc_click_id_kept", "svc_session_id"].map((name) =>
         expect.stringMatching(new RegExp(`^${name}=; Path=/; Expires=Thu, 01 Jan 1970`)),
       ),
     );

@@ -13,6 +13,7 @@ describe("e-mail addresses in a text", () => {
   );
   const at = fc.constantFrom(
     ...["@", "%40", "%2540", "%252540", "&#64;", "&#x40;", "&#X040;", "&commat;", "\\u0040"],
+    ...["＠", "﹫", "%EF%BC%A0", "%u0040", "&#64", "&#x40", "&commat", "\\x40", "\\u{40}", "\\uff20"],
   );
   const before = fc.constantFrom("", "no such user ", "mailto:", "<", '{"email":"', "a=1&to=(");
 
