@@ -19,74 +19,78 @@ import { refundOf, saleOf, type Told } from "./told.js";
 export function paypal(given: unknown): Told {
   const { type, event } = Fields.of("paypal", given, "event_type");
   const resource = event.at("resource");
-  if (type === "PAYMENT.CAPTURE.COMPLETED") return capture(resource);
-  if (type === "PAYMENT.CAPTURE.REFUNDED") return captureRefund(resource);
-  if (type === "PAYMENT.SALE.COMPLETED") return subscriptionSale(resource);
-  if (type === "PAYMENT.SALE.REFUNDED") return subscriptionRefund(resource);
-  return type === "CUSTOMER.DISPUTE.CREATED" ? dispute(resource) : undefined;
+  switch (type) {
+    case "PAYMENT.CAPTURE.COMPLETED":
+      return sale(resource, ORDER);
+    case "PAYMENT.CAPTURE.REFUNDED":
+      return refund(resource, ORDER, captureOf(resource));
+    case "PAYMENT.SALE.COMPLETED":
+      return sale(resource, SUBSCRIPTION);
+    case "PAYMENT.SALE.REFUNDED":
+      return refund(resource, SUBSCRIPTION, resource.text("sale_id"));
+    case "CUSTOMER.DISPUTE.CREATED":
+      return dispute(resource);
+    default:
+      return undefined;
+  }
 }
 
-function capture(resource: Fields): Told {
+/** Where the fields of an order's payment stand (v2). */
+const ORDER = {
+  amount: "amount.value",
+  currency: "amount.currency_code",
+  refundedSoFar: "seller_payable_breakdown.total_refunded_amount.value",
+  customerId: "supplementary_data.related_ids.order_id",
+  attribution: "custom_id",
+};
+
+/** Where those of a subscription's payment stand (v1). */
+const SUBSCRIPTION: typeof ORDER = {
+  amount: "amount.total",
+  currency: "amount.currency",
+  refundedSoFar: "total_refunded_amount.value",
+  customerId: "billing_agreement_id",
+  attribution: "custom",
+};
+
+function sale(resource: Fields, at: typeof ORDER): Told {
   return saleOf({
     paymentId: resource.text("id"),
-    leadValue: resource.decimal("amount.value"),
-    currency: resource.currency("amount.currency_code"),
+    leadValue: resource.decimal(at.amount),
+    currency: resource.currency(at.currency),
     customerEmail: undefined,
-    customerId: resource.maybe("supplementary_data.related_ids.order_id"),
-    attribution: attributionIn(resource.get("custom_id")),
+    customerId: resource.maybe(at.customerId),
+    attribution: attributionIn(resource.get(at.attribution)),
   });
 }
 
-function captureRefund(resource: Fields): Told {
-  const total = "seller_payable_breakdown.total_refunded_amount.value";
+function refund(resource: Fields, at: typeof ORDER, paymentId: string): Told {
   return refundOf({
-    paymentId: captureOf(resource),
+    paymentId,
     refundId: resource.text("id"),
-    amount: resource.decimal("amount.value"),
-    refundedSoFar: resource.has(total) ? resource.decimal(total) : undefined,
-    currency: resource.currency("amount.currency_code"),
+    // Negative in some events of v1.
+    amount: resource.decimal(at.amount, { signed: at === SUBSCRIPTION }),
+    refundedSoFar: resource.has(at.refundedSoFar) ? resource.decimal(at.refundedSoFar) : undefined,
+    currency: resource.currency(at.currency),
   });
 }
 
-function captureOf(resource: Fields): string {
-  const links = resource.get("links");
+function captureOf(refund: Fields): string {
+  const links = refund.get("links");
   for (const nth of Array.isArray(links) ? links.keys() : []) {
-    if (resource.get(`links.${nth}.rel`) !== "up") continue;
-    const [, id] = /\/captures\/(\w+)$/.exec(resource.text(`links.${nth}.href`)) ?? [];
+    if (refund.get(`links.${nth}.rel`) !== "up") continue;
+    const [, id] = /\/captures\/(\w+)$/.exec(refund.text(`links.${nth}.href`)) ?? [];
     if (id !== undefined) return id;
   }
-  return resource.refuse("links", "a list with the capture's address as `up`");
+  return refund.refuse("links", "a list with the capture's address as `up`");
 }
 
-function subscriptionSale(resource: Fields): Told {
-  return saleOf({
-    paymentId: resource.text("id"),
-    leadValue: resource.decimal("amount.total"),
-    currency: resource.currency("amount.currency"),
-    customerEmail: undefined,
-    customerId: resource.maybe("billing_agreement_id"),
-    attribution: attributionIn(resource.get("custom")),
-  });
-}
-
-function subscriptionRefund(resource: Fields): Told {
-  const total = "total_refunded_amount.value";
+function dispute(opened: Fields): Told {
   return refundOf({
-    paymentId: resource.text("sale_id"),
-    refundId: resource.text("id"),
-    // Negative in some events.
-    amount: resource.decimal("amount.total", { signed: true }),
-    refundedSoFar: resource.has(total) ? resource.decimal(total) : undefined,
-    currency: resource.currency("amount.currency"),
-  });
-}
-
-function dispute(resource: Fields): Told {
-  return refundOf({
-    paymentId: resource.text("disputed_transactions.0.seller_transaction_id"),
-    refundId: resource.text("dispute_id"),
-    amount: resource.decimal("dispute_amount.value"),
-    currency: resource.currency("dispute_amount.currency_code"),
+    paymentId: opened.text("disputed_transactions.0.seller_transaction_id"),
+    refundId: opened.text("dispute_id"),
+    amount: opened.decimal("dispute_amount.value"),
+    currency: opened.currency("dispute_amount.currency_code"),
     isDispute: true,
   });
 }

@@ -2,8 +2,8 @@ import { Fields } from "./fields.js";
 import { refundOf, saleOf, type Told } from "./told.js";
 
 /**
- * Reads a webhook of Square: its parsed body, once `WebhooksHelper.verifySignature` has said that
- * Square signed it.
+ * Reads a webhook of Square (API version 2026-09-16): its parsed body, once
+ * `WebhooksHelper.verifySignature` has said that Square signed it.
  *
  * | event | gives |
  * | --- | --- |

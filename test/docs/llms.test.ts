@@ -1,4 +1,5 @@
 import { expect, it, vi } from "vitest";
+import { bodies } from "../gateways/bodies.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { browser, closing, startShop } from "../helpers/docs/shop.js";
 
@@ -31,7 +32,8 @@ it("its webhook is a payment of the affiliate who led to the sign-up", async () 
   const user = { id: 7, email: "ada@shop.example", affiliate: {} };
   const users = { update: async (_id: number, row: object) => void Object.assign(user, row) };
   const req = { affiliate: { snapshot: () => ({ clickId: "c1", sessionId: "s1" }) } };
-  await page.run("Webhooks and jobs", { tracker, req, users, user, invoice: { id: "in_1", total: 19.9 } });
+  const event = bodies.stripe.sale({ id: "ch_1", minor: 1_990 });
+  await page.run("Webhooks and jobs", { tracker, req, users, user, event });
   await sandbox.ledger.waitFor({ kind: "payment", affiliateReference: "ALICE" });
 });
 

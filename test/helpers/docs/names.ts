@@ -74,6 +74,8 @@ declare global {
   };
   const order: Order;
   const invoice: Order;
+  /** What a payment gateway tells. */
+  const event: unknown;
   const payment: core.Payment;
   const stripe: Stripe;
   const completeCheckout: RequestHandler;
