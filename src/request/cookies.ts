@@ -17,8 +17,7 @@ export function visitorCookie(
   name: string,
   onNothing: (text: string) => void,
 ): string | undefined {
-  const cookies = cookiesOf(req);
-  const value = Object.hasOwn(cookies, name) ? cookies[name] : undefined;
+  const value = cookieOf(req, name);
   if (isTextOfNothing(value)) onNothing(value);
   return isVisitorId(value) ? value : undefined;
 }
@@ -48,24 +47,29 @@ export function broughtSession(req: Request, sessionId: string): boolean {
   const signed = `s:${sessionId}.`;
   const matches = (value: unknown) =>
     typeof value === "string" && (value === sessionId || value.startsWith(signed));
-  return (
-    Object.values(cookiesOf(req)).some(matches) || Object.values(Object(req.signedCookies)).some(matches)
+  const { cookies, signedCookies, headers } = req;
+  return [cookies, signedCookies, cookiesIn(headers?.cookie)].some((each) =>
+    Object.values(Object(each)).some(matches),
   );
 }
 
 /** All cookies of this name (cookie-parser keeps one). Signed values need no decoding. */
 function allOf({ headers }: Request, name: string): string[] {
-  return (headers.cookie ?? "")
+  return (headers?.cookie ?? "")
     .split(";")
     .map((pair) => pair.trim())
     .filter((pair) => pair.startsWith(`${name}=`))
     .map((pair) => pair.slice(name.length + 1));
 }
 
-function cookiesOf(req: Request): Cookies {
-  const { cookies } = req as { cookies?: unknown };
-  if (typeof cookies === "object" && cookies !== null) return cookies as Cookies;
-  return cookiesIn(req.headers.cookie);
+/** From `req.cookies`; from the header if it is not there, since these may be another middleware's. */
+function cookieOf(req: Request, name: string): unknown {
+  if (Object.hasOwn(Object(req.cookies), name)) return req.cookies[name];
+  const header = req.headers?.cookie;
+  // cookie-parser moves what the host has signed.
+  if (!header?.includes(`${name}=`) || Object.hasOwn(Object(req.signedCookies), name)) return undefined;
+  const cookies = cookiesIn(header);
+  return Object.hasOwn(cookies, name) ? cookies[name] : undefined;
 }
 
 /** What a middleware has parsed, and the rest from the header. */

@@ -27,7 +27,7 @@ export function clickIdsIn(req: Request, cookieName: string) {
  * subdomain that has set one for the whole domain does not choose who earns.
  */
 export function ownOfSeveral(req: Request, cookieName: string): string | undefined {
-  const header = req.headers.cookie ?? "";
+  const header = req.headers?.cookie ?? "";
   const first = header.indexOf(`${cookieName}=`);
   if (first === header.lastIndexOf(`${cookieName}=`)) return undefined;
   const { ids, kept } = clickIdsIn(req, cookieName);

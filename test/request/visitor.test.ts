@@ -126,6 +126,30 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     expect(body).toEqual([{ svc_click_id: "c1" }, { mine: false }]);
   });
 
+  it.each<[string, unknown]>([
+    ["nothing", {}],
+    ["other names", { theme: "dark" }],
+    ["a map", new Map([["svc_click_id", "wrong"]])],
+    ["no own names", Object.create({ svc_click_id: "wrong" })],
+    ["a text", "svc_click_id=wrong"],
+  ])("reads the header if `req.cookies` is another middleware's, with %s", async (_, cookies) => {
+    const { peek } = await appWith({}, (app, tracker) => {
+      app.use((req, _res, next) => {
+        req.cookies = cookies;
+        next();
+      }, tracker);
+    });
+    expect(await peek("svc_click_id=c1; svc_session_id=s1")).toEqual({ clickId: "c1", sessionId: "s1" });
+    expect(await peek("xsvc_click_id=c1")).toEqual({});
+  });
+
+  it("leaves a cookie alone that the host's cookie-parser has found signed", async () => {
+    const { peek } = await appWith({ session: "mine" }, (app, tracker) => {
+      app.use(cookieParser("secret"), tracker);
+    });
+    expect(await peek("mine=s:x.bad")).toEqual({});
+  });
+
   it("takes from `session` a string that can be an id, and nothing else", async () => {
     let said: unknown;
     const { peek } = await appWith({ session: () => said as string });
