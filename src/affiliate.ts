@@ -111,6 +111,7 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
     safeToFreeze: createSafeToFreeze({ outbox, journal, delivers, attemptMs: config.delivery.timeoutMs }),
     status: enabled ? client.status : async () => undefined,
     references: createReferenceWatch(journal),
+    holds: () => outbox.storesAtOnce === true,
   };
 
   function reporter<Happened>(kind: EventKind): TrackFunction<Happened> {

@@ -122,6 +122,9 @@ export function createDurable<C extends Claim>(
     get durable() {
       return fallback.isDurable;
     },
+    get storesAtOnce() {
+      return storage.spool?.isWhole === true;
+    },
     // Not async: that costs each event two more promises.
     add(event, { transaction } = {}) {
       if (closing) return Promise.reject(closed(name));

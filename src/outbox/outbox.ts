@@ -76,6 +76,11 @@ export interface Outbox {
   /** Whether what is queued at this moment outlives the process. */
   readonly durable: boolean;
   /**
+   * Whether `add` keeps the event from a `kill -9` before it returns. Then a wrapped handler's
+   * response is held until that, for a turn of the event loop at most.
+   */
+  readonly storesAtOnce?: boolean;
+  /**
    * Stores the event, unless its id is known. Resolves when it is as durable as it gets. May be
    * called before `start`. If it rejects, the receipt says `rejected`. `transaction` is the host's
    * own; an outbox that can take no part in one rejects.

@@ -1,4 +1,4 @@
-import type { CookieOptions, Request } from "express";
+import type { Request } from "express";
 import * as z from "zod/mini";
 import type { Journal } from "../journal/journal.js";
 import { OptionsError } from "../shared/errors.js";
@@ -35,13 +35,20 @@ export function checkDomain(factory: string, { domain }: CookieSettings, names: 
   ]);
 }
 
-/** Attributes of a cookie that scripts can read. Logs once why browsers would lose it, if so. */
+/** A cookie. Its value is sent as it is. */
+interface Cookie {
+  readonly name: string;
+  readonly value: string;
+  readonly httpOnly: boolean;
+}
+
+/** The cookie as `Set-Cookie` has it. Logs once why browsers would lose it, if so. */
 export function firstPartyCookie(
   req: Request,
-  name: string,
-  { domain, maxAgeMs }: CookieSettings,
+  { name, value, httpOnly }: Cookie,
+  { domain, maxAgeMs }: CookieSettings & { readonly maxAgeMs: number },
   journal: Journal,
-): CookieOptions {
+): string {
   if (domain !== undefined && !isWithin(req.hostname, domain)) {
     journal.once(
       "warn",
@@ -66,7 +73,16 @@ export function firstPartyCookie(
         "needs https. Behind a proxy, set Express' `trust proxy`",
     );
   }
-  return { path: "/", sameSite: "lax", secure: needsHttps || req.secure, maxAge: maxAgeMs, domain };
+  return [
+    `${name}=${value}; Max-Age=${Math.floor(maxAgeMs / 1_000)}`,
+    domain && `Domain=${domain}`,
+    `Path=/; Expires=${new Date(Date.now() + maxAgeMs).toUTCString()}`,
+    httpOnly && "HttpOnly",
+    (needsHttps || req.secure) && "Secure",
+    "SameSite=Lax",
+  ]
+    .filter(Boolean)
+    .join("; ");
 }
 
 /** Browsers take `Secure` cookies over plain http from these hosts alone. */

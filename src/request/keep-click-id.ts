@@ -8,6 +8,7 @@ import { type CookieSettings, checkDomain, cookieSettings, firstPartyCookie } fr
 import { clickIdsIn, keptCookieOf, keptTagOf } from "./kept-click-id.js";
 import { isLoadedAhead, isOpenedByPerson } from "./page-view.js";
 import { keepFromSharedCaches } from "./private-response.js";
+import { changeHead } from "./response-head.js";
 import { affiliateOf, type RequestContext } from "./visitor.js";
 
 const schema = z.strictObject(cookieSettings satisfies SchemaOf<CookieSettings>);
@@ -38,13 +39,20 @@ export function createKeepClickId(context: RequestContext) {
       if (id === undefined || !isOpenedByPerson(req) || isLoadedAhead(req)) return;
       // Two come if the snippet sets its cookie for another domain, or a subdomain sets one.
       if (kept !== undefined && ids.length > 1) warnOfTwoDomains();
-      if (kept !== undefined || sets(res, cookieName)) return;
+      if (kept !== undefined) return;
       if (!affiliateOf(req, context).consented || isBot(req, context)) return;
-      keepFromSharedCaches(res);
-      const attributesOf = (name: string) => firstPartyCookie(req, name, settings, journal);
       // As it was sent: the snippet may not decode what it reads.
-      res.cookie(cookieName, id, { ...attributesOf(cookieName), encode: String });
-      res.cookie(keptCookie, keptTagOf(id), { ...attributesOf(keptCookie), httpOnly: true });
+      const again = { name: cookieName, value: id, httpOnly: false };
+      const mark = { name: keptCookie, value: keptTagOf(id), httpOnly: true };
+      const lines = [again, mark].map(
+        (cookie) => [cookie.name, firstPartyCookie(req, cookie, settings, journal)] as const,
+      );
+      changeHead(res, (head) => {
+        // `onClick` or the host may set another.
+        if (head.setsCookie(cookieName)) return;
+        keepFromSharedCaches(head);
+        for (const line of lines) head.setCookie(...line);
+      });
     }
 
     function warnOfTwoDomains(): void {
@@ -64,10 +72,4 @@ export function createKeepClickId(context: RequestContext) {
       next();
     };
   };
-}
-
-/** Whether `onClick` or the host has set this cookie already. */
-function sets(res: Response, name: string): boolean {
-  const cookies = [res.getHeader("Set-Cookie") ?? []].flat();
-  return cookies.some((cookie) => String(cookie).startsWith(`${name}=`));
 }

@@ -13,6 +13,7 @@ import { type CookieSettings, checkDomain, cookieSettings, firstPartyCookie } fr
 import { type Landing, landingOf } from "./landing-page.js";
 import { isLoadedAhead, isOpenedByPerson } from "./page-view.js";
 import { askBeforeEachUse, keepFromSharedCaches } from "./private-response.js";
+import { changeHead, seeHead } from "./response-head.js";
 import { warnOfSecondTracker } from "./second-tracker.js";
 import { affiliateOf, type RequestContext, type Visitor } from "./visitor.js";
 
@@ -59,14 +60,14 @@ export function createOnClick(context: RequestContext) {
       if (!landing) return false;
       context.references.handled(req);
       // For bots and reloads too: a cached response would answer visitors, and count none.
-      keepFromSharedCaches(res);
+      changeHead(res, keepFromSharedCaches);
       if (req.method !== "GET") return false;
 
       const visitor = affiliateOf(req, context);
       const skipReason = reasonToSkip(req, visitor, context);
       if (skipReason) {
         journal.skipped("click", skipReason);
-        askBeforeEachUse(res);
+        changeHead(res, askBeforeEachUse);
         return false;
       }
       const { clickId } = visitor;
@@ -89,15 +90,23 @@ export function createOnClick(context: RequestContext) {
       const clickId = createClickId(landing.reference, clock.now(), visitor.clickId);
       // New for each click, so that both cookies end together, and nobody can have planted it.
       const sessionId = sessionCookie === undefined ? visitor.sessionId : randomUUID();
-      function setCookie(name: string, id: string, httpOnly: boolean): void {
+      const cookies = new Map<string, string>();
+      function addCookie(name: string, id: string, httpOnly: boolean): void {
         const value = signed?.sign(name, id, settings.maxAgeMs) ?? id;
-        res.cookie(name, value, { ...firstPartyCookie(req, name, settings, journal), httpOnly });
+        cookies.set(name, firstPartyCookie(req, { name, value, httpOnly }, settings, journal));
       }
       // Scripts, such as the snippet, cannot read a signed id.
-      setCookie(cookieName, clickId, signed !== undefined);
-      if (sessionCookie !== undefined && sessionId !== undefined) setCookie(sessionCookie, sessionId, true);
+      addCookie(cookieName, clickId, signed !== undefined);
+      if (sessionCookie !== undefined && sessionId !== undefined) addCookie(sessionCookie, sessionId, true);
       visitor.setIds({ clickId, ...(sessionId !== undefined && { sessionId }) });
-      void visitor.trackClick(click);
+      const report = visitor.reportLater("click", click);
+      // A page that does not exist, or fails, is no click.
+      changeHead(res, (head) => {
+        if (head.status < 400) for (const cookie of cookies) head.setCookie(...cookie);
+      });
+      seeHead(res, (status) => {
+        if (status < 400) report();
+      });
     }
 
     return function affiliateClick(req, res, next) {

@@ -2,16 +2,20 @@ import type { NextFunction, Request, RequestHandler, Response } from "express";
 import type { ConversionKind } from "../conversion/events.js";
 import { methodsOf } from "../conversion/kinds.js";
 import { AffiliateError, OptionsError } from "../shared/errors.js";
+import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
-import { type Head, watchHead, whenClosed } from "./response-head.js";
-import { holdBytes } from "./response-hold.js";
+import { type HeadSeen, holdBytes, watchEnd, watchHead } from "./handled-response.js";
 import { passesUncalled } from "./uncalled.js";
 import { createUnreported, routeOf, type Why } from "./unreported.js";
+import { getAffiliate } from "./unseen-request.js";
 import { affiliateOf, type RequestContext } from "./visitor.js";
 import type { WrapHandler } from "./wrap-handler.js";
 
 type AnyHandler = (req: Request, res: Response, next: NextFunction) => unknown;
 type AnyPick = (req: Request, res: Response) => unknown;
+
+/** Of a response, to see its head and its end. */
+const NEEDED = ["once", "writeHead"] as const;
 
 /** Of all trackers' wrappers. */
 const kindOfWrapper = new WeakMap<object, ConversionKind>();
@@ -31,30 +35,43 @@ export function createWrapper<Happened>(
     if (pick) checkFunction(kind, "`pick`", pick);
     const kindInside = kindOfWrapper.get(handler);
     if (kindInside && !pick) throw wrappedTwice(kind, kindInside);
-    const wrapper = pick ? reportingPicked(handler, pick) : reportingReturned(handler);
+    const reporting = pick ? reportingPicked(handler, pick) : reportingReturned(handler);
+    const wrapper: RequestHandler = function affiliateConversion(req, res, next) {
+      const missing = NEEDED.filter((method) => typeof res?.[method] !== "function");
+      if (missing.length === 0) return reporting(req, res, next);
+      warn(
+        `\`${name}\` got a response without \`${missing.join("` and `")}\`, as a unit test makes one by hand: its handler ran, and ` +
+          "nothing is reported. To see a report, send a request to the app",
+      );
+      // Its handler may read `req.affiliate`.
+      if (req && !getAffiliate(req)) harmless(() => affiliateOf(req, context));
+      return handler(req, res, next);
+    };
     kindOfWrapper.set(wrapper, kind);
     return wrapper;
   }
 
   function reportingReturned(handler: AnyHandler): RequestHandler {
-    return function affiliateConversion(req, res, next) {
-      const { visitor, report, reportNothing } = begin(req, res, handler);
-      const { whenKnown } = watchHead(req, res);
+    return function reportReturned(req, res, next) {
+      const { visitor, whenOver, report, reportNothing } = begin(req, res, handler);
+      const { whenKnown } = watchHead(res, whenOver);
       let went: "on" | "wrong" | undefined;
       let isResolved = false;
       let release = () => {};
       whenKnown(({ status, written }) => {
-        if (written && status < 400 && !isResolved) release = holdBytes(req, res);
+        if (written && status < 400 && !isResolved && !went && context.holds()) {
+          release = holdBytes(req, res);
+        }
       });
 
       function onward(error?: unknown): void {
         went = isError(error) ? "wrong" : "on";
-        // Express destroys the connection of a response that has begun, and with it what is held.
-        if (went === "wrong") release();
+        // Another handler may answer and destroy the connection: nothing of it is held.
+        release();
         next(error);
       }
 
-      function settle(happened: unknown, { status, written }: Head, isLate: boolean): unknown {
+      function settle(happened: unknown, { status, written }: HeadSeen, isLate: boolean): unknown {
         if (happened === undefined || happened === null || happened === res) {
           if (!written) return undefined;
           if (went) return reportNothing(status, "next");
@@ -66,35 +83,36 @@ export function createWrapper<Happened>(
         return report(happened);
       }
 
-      visitor.addPendingWork(() =>
-        runHandler(handler, req, res, onward).then(
-          (happened) =>
-            new Promise((resolve) => {
-              isResolved = true;
-              let isLate = false;
-              // Not in a promise's callback: the event is stored before the head leaves.
-              whenKnown((head) => resolve(settle(happened, head, isLate)));
-              isLate = true;
-              release();
-            }),
-          (reason) => {
-            isResolved = true;
-            onward(failureFrom(kind, reason));
-          },
-        ),
-      );
+      function resolved(happened: unknown): Promise<unknown> {
+        return new Promise((resolve) => {
+          isResolved = true;
+          let isLate = false;
+          // Not in a promise's callback: the event is stored before the head leaves.
+          whenKnown((head) => resolve(settle(happened, head, isLate)));
+          isLate = true;
+          release();
+        });
+      }
+
+      function rejected(reason: unknown): unknown {
+        isResolved = true;
+        onward(failureFrom(kind, reason));
+        return went === "on" ? resolved(undefined) : undefined;
+      }
+
+      visitor.addPendingWork(() => runHandler(handler, req, res, onward).then(resolved, rejected));
     };
   }
 
   function reportingPicked(handler: AnyHandler, pick: AnyPick): RequestHandler {
-    return function affiliateConversion(req, res, next) {
-      const { visitor, report, reportNothing } = begin(req, res, handler);
-      // Before the handler runs, to see an early close. The client gets nothing that is written later.
-      const closed = new Promise<Head>((resolve) =>
-        whenClosed(req, res, () => resolve({ status: res.statusCode, written: res.headersSent })),
+    return function reportPicked(req, res, next) {
+      const { visitor, whenOver, report, reportNothing } = begin(req, res, handler);
+      // Looked at when it is over: the client gets nothing that is written later.
+      const over = new Promise<HeadSeen>((resolve) =>
+        whenOver(() => resolve({ status: res.statusCode, written: res.headersSent })),
       );
       visitor.addPendingWork(async () => {
-        const { status, written } = await closed;
+        const { status, written } = await over;
         if (!written) return hintAt("its visitor hung up before it answered");
         if (status >= 400) return hintAt(`its response's status is ${status}`);
         try {
@@ -114,13 +132,15 @@ export function createWrapper<Happened>(
     // Taken before the handler runs: it may regenerate the session.
     const attribution = visitor.snapshot();
     const route = routeOf(req, handler);
+    const whenOver = watchEnd(req, res);
     return {
       visitor,
+      whenOver,
       report: (happened: unknown) => visitor.report(kind, happened, undefined, attribution),
       reportNothing(status: number, why: Why): void {
         if (status >= 400) return;
         // The handler may call `req.affiliate.trackPayment` after it has answered.
-        whenClosed(req, res, () => {
+        whenOver(() => {
           if (!visitor.hasReported(kind)) unreported(route, status, why);
         });
       },
@@ -154,9 +174,9 @@ function isError(given: unknown): boolean {
   return Boolean(given) && given !== "route" && given !== "router";
 }
 
-/** Express takes some reasons for no errors: the handler must not seem to have gone on. */
+/** As in Express 5, a rejection with nothing must not seem to go on. One with `"route"` goes on. */
 function failureFrom(kind: ConversionKind, reason: unknown): unknown {
-  if (isError(reason)) return reason;
+  if (reason) return reason;
   return new AffiliateError(
     "ERR_AFFILIATE_HANDLER",
     `${methodsOf(kind).wrap}: its handler failed with ${shown(reason)}, which Express takes for no error. Throw an \`Error\``,

@@ -1,5 +1,4 @@
-import type { Response } from "express";
-import onHeaders from "on-headers";
+import type { Head } from "./response-head.js";
 
 // Caches in front of a host read these before Cache-Control, or instead of it.
 const FOR_SHARED_CACHES =
@@ -14,28 +13,23 @@ const LONGEST_CACHE_CONTROL = 4_096;
 
 /**
  * Keeps the response out of shared caches, even if the handler allows them: a CDN would give a
- * stored page's cookies to all its visitors. Runs when the head is written, after the handler has
- * set its headers. Calling it twice changes nothing.
+ * stored page's cookies to all its visitors.
  */
-export function keepFromSharedCaches(res: Response): void {
-  onHeaders(res, function makePrivate() {
-    res.setHeader("Cache-Control", privately(String(res.getHeader("Cache-Control") ?? "")));
-    for (const name of res.getHeaderNames()) if (FOR_SHARED_CACHES.test(name)) res.removeHeader(name);
-  });
+export function keepFromSharedCaches(head: Head): void {
+  head.set("Cache-Control", privately(head.get("Cache-Control").join(", ")));
+  for (const name of head.names) if (FOR_SHARED_CACHES.test(name)) head.remove(name);
 }
 
 /**
  * Makes the visitor's browser ask before it shows this page again. Otherwise a page that an image
  * loaded, or that was opened before consent, could be shown without a request, and be no click.
  */
-export function askBeforeEachUse(res: Response): void {
-  onHeaders(res, function makeAsk() {
-    const type = String(res.getHeader("Content-Type") ?? "text/html");
-    if (!/^text\/html\b/i.test(type)) return;
-    const said = [res.getHeader("Cache-Control") ?? []].flat().join(", ");
-    if (/\bno-cache$/i.test(said)) return;
-    res.setHeader("Cache-Control", said ? `${said}, no-cache` : "no-cache");
-  });
+export function askBeforeEachUse(head: Head): void {
+  const [type = "text/html"] = head.get("Content-Type");
+  if (!/^text\/html\b/i.test(type)) return;
+  const said = head.get("Cache-Control").join(", ");
+  if (/\bno-cache$/i.test(said)) return;
+  head.set("Cache-Control", said ? `${said}, no-cache` : "no-cache");
 }
 
 /** Drops what lets a shared cache keep the response. `no-store` stays: it forbids that too. */

@@ -1,74 +1,198 @@
-import type { Request, Response } from "express";
+import { validateHeaderValue } from "node:http";
+import type { Response } from "express";
+import { harmless } from "../shared/harmless.js";
 
-export interface Head {
-  /** Before a head is written: the status so far. */
+/** A name and its value, which may be several. */
+type Field = readonly unknown[];
+
+const SET_COOKIE = "Set-Cookie";
+
+/** The head of a response at the moment at which it is written. Names match in any case. */
+export class Head {
   readonly status: number;
-  /** `false`: the visitor hung up before. */
-  readonly written: boolean;
+  readonly #res: Response;
+  readonly #args: readonly unknown[];
+  /** The headers among the arguments of `writeHead`: an object, a flat list, or a list of pairs. */
+  readonly #given: unknown;
+  readonly #cookies = new Map<string, string>();
+  #fields: readonly Field[];
+  /** The page's own, as one value, if there is any. */
+  #pageCookies: readonly unknown[] = [];
+  #isChanged = false;
+
+  constructor(res: Response, args: readonly unknown[]) {
+    const [status, reason, headers] = args;
+    this.status = Number(status);
+    this.#res = res;
+    this.#args = args;
+    this.#given = typeof reason === "string" ? headers : (headers ?? reason);
+    this.#fields = harmless(() => fieldsOf(this.#given)) ?? [];
+  }
+
+  /** The values of a header. */
+  get(name: string): string[] {
+    const given = this.#fields.filter(isNamed(name)).map(([, value]) => value);
+    return (given.length > 0 ? given : this.#ofResponse(name)).flat().map(String);
+  }
+
+  /** The names of all headers, in lower case. */
+  get names(): string[] {
+    return [...this.#res.getHeaderNames(), ...this.#fields.map(([name]) => String(name).toLowerCase())];
+  }
+
+  /** Replaces the header, or adds it. */
+  set(name: string, value: string): void {
+    const last = this.#fields.findLast(isNamed(name));
+    this.#fields = this.#fields.filter((field) => field === last || !isNamed(name)(field));
+    this.#put(name, last, value);
+  }
+
+  remove(name: string): void {
+    this.#isChanged = true;
+    if (!this.#isRefused) {
+      for (const [, value] of this.#fields.filter(isNamed(name))) validateHeaderValue(name, value as string);
+      this.#fields = this.#fields.filter((field) => !isNamed(name)(field));
+    }
+    this.#res.removeHeader(name);
+  }
+
+  /** Whether the page or this package sets a cookie of this name. */
+  setsCookie(name: string): boolean {
+    return this.#cookies.has(name) || this.get(SET_COOKIE).some((line) => line.startsWith(`${name}=`));
+  }
+
+  /** Adds a cookie beside the page's own, in place of this package's of the same name. */
+  setCookie(name: string, line: string): void {
+    this.#cookies.set(name, line);
+  }
+
+  /** What `writeHead` is to be called with. */
+  changed(changes: readonly ((head: Head) => void)[]): readonly unknown[] {
+    for (const change of changes) change(this);
+    if (this.#cookies.size > 0) this.#addCookies();
+    if (!this.#isChanged) return this.#args;
+    const [status, reason] = this.#args;
+    const headers = headersAs(this.#given, this.#fields);
+    return typeof reason === "string" ? [status, reason, headers] : [status, headers];
+  }
+
+  /** Node has refused this head, and may have kept parts of it for the next. */
+  takeBack(): void {
+    const res = this.#res;
+    const own = [...this.#cookies.values()];
+    if (
+      !this.#ofResponse(SET_COOKIE)
+        .flat()
+        .some((line) => own.includes(line as string))
+    )
+      return;
+    const page = this.#pageCookies;
+    if (page.length > 0) res.setHeader(spelling(res, SET_COOKIE) ?? SET_COOKIE, page[0] as string[]);
+    else res.removeHeader(SET_COOKIE);
+  }
+
+  #addCookies(): void {
+    // Of several fields of one name in a list, Node 20 may send the last alone.
+    const last = this.#fields.findLast(isNamed(SET_COOKIE));
+    this.#pageCookies = last ? [last[1]] : this.#ofResponse(SET_COOKIE);
+    this.#put(SET_COOKIE, last, [...this.#pageCookies, ...this.#cookies.values()].flat());
+  }
+
+  /**
+   * Puts a value where the page's own is, in its spelling. If there is none, it goes to the
+   * arguments: a cache of the process may keep all headers that it finds on the response.
+   */
+  #put(name: string, last: Field | undefined, value: string | readonly unknown[]): void {
+    this.#isChanged = true;
+    const res = this.#res;
+    const own = spelling(res, name);
+    if (last) {
+      // Throws if Node will refuse this head.
+      validateHeaderValue(name, last[1] as string);
+      this.#fields = this.#fields.map((field) => (field === last ? [field[0], value] : field));
+    } else if (Array.isArray(this.#given) && (own || this.#isRefused)) {
+      // A list moves what is on the response to its end.
+      res.setHeader(own ?? name, value as string | string[]);
+    } else {
+      this.#fields = [...this.#fields, [own ?? name, value]];
+    }
+  }
+
+  /** Node refuses pairs beside headers that were set before. Other middleware may take them. */
+  get #isRefused(): boolean {
+    return isListOfPairs(this.#given) && this.#res.getHeaderNames().length > 0;
+  }
+
+  #ofResponse(name: string): unknown[] {
+    return this.#res.hasHeader(name) ? [this.#res.getHeader(name)] : [];
+  }
 }
 
-/** Sees the head of this response, whichever handler writes it. */
-export function watchHead(req: Request, res: Response) {
-  const waiting: ((head: Head) => void)[] = [];
-  let written = res.headersSent ? { status: res.statusCode, written: true } : undefined;
-  let isClosed = false;
+interface Watch {
+  readonly changes: ((head: Head) => void)[];
+  readonly sight: ((status: number) => void)[];
+}
 
-  function notify(head: Head): void {
-    for (const act of waiting.splice(0)) act(head);
-  }
-  // The handler of a visitor who is gone may still set a status.
-  const unwritten = () => ({ status: res.statusCode, written: false });
+const watches = new WeakMap<Response, Watch>();
 
-  if (!written) {
-    const { writeHead } = res;
-    // Every way to write a head calls this method. Earlier middleware may have replaced it, and may
-    // change the status.
-    res.writeHead = function affiliateWriteHead(...args: unknown[]) {
-      const result = Reflect.apply(writeHead, this, args);
-      written ??= { status: res.statusCode, written: true };
-      notify(written);
+/** Calls `change` as the head is written, whoever writes it; again if Node refuses that head. */
+export function changeHead(res: Response, change: (head: Head) => void): void {
+  watchOf(res).changes.push(change);
+}
+
+/** Calls `see` with the status once a head is written, before its first byte leaves. */
+export function seeHead(res: Response, see: (status: number) => void): void {
+  watchOf(res).sight.push(see);
+}
+
+/** Replaces `writeHead`, which every way to write a head calls. Once for each response. */
+function watchOf(res: Response): Watch {
+  const present = watches.get(res);
+  if (present) return present;
+  const watch: Watch = { changes: [], sight: [] };
+  watches.set(res, watch);
+  // Middleware above may have replaced it too, and may change the status.
+  const { writeHead } = res;
+  res.writeHead = function affiliateWriteHead(...args: unknown[]) {
+    if (res.headersSent) return Reflect.apply(writeHead, this, args);
+    const head = watch.changes.length > 0 ? new Head(res, args) : undefined;
+    try {
+      const changed = harmless(() => head?.changed(watch.changes)) ?? args;
+      const result = Reflect.apply(writeHead, this, changed);
+      for (const see of watch.sight.splice(0)) see(res.statusCode);
       return result;
-    };
-    whenClosed(req, res, () => {
-      isClosed = true;
-      notify(written ?? unwritten());
-    });
-  }
-
-  return {
-    /** Calls `act` once, now or later: before the first byte, or when the visitor hangs up. */
-    whenKnown(act: (head: Head) => void): void {
-      if (written) act(written);
-      else if (isClosed) act(unwritten());
-      else waiting.push(act);
-    },
+    } catch (error) {
+      head?.takeBack();
+      throw error;
+    }
   };
+  return watch;
 }
 
-/** Calls `act`, now or later, when the response has gone out or its visitor has hung up. */
-export function whenClosed(req: Request, res: Response, act: () => void): void {
-  if (res.closed || req.socket?.destroyed) {
-    act();
-    return;
-  }
-  res.once("close", act);
-  // Node emits no `close` on a response that waits behind another one of the same connection.
-  if (res.socket === null) whenSocketCloses(req, res, act);
+function fieldsOf(given: unknown): readonly Field[] {
+  if (isListOfPairs(given)) return given;
+  if (!Array.isArray(given)) return Object.entries(Object(given));
+  // Of an odd number, which Node refuses, the last one stays alone.
+  return Array.from({ length: Math.ceil(given.length / 2) }, (_, nth) => given.slice(2 * nth, 2 * nth + 2));
 }
 
-const waitingFor = new WeakMap<object, Set<() => void>>();
+/** The fields in the form in which headers were given. */
+function headersAs(given: unknown, fields: readonly Field[]): unknown {
+  if (!Array.isArray(given)) return Object.fromEntries(fields as [string, unknown][]);
+  return isListOfPairs(given) ? fields : fields.flat();
+}
 
-/** One listener on a socket, however many requests wait: Node warns of more than ten. */
-function whenSocketCloses({ socket }: Request, res: Response, act: () => void): void {
-  let waiting = waitingFor.get(socket);
-  if (!waiting) {
-    waiting = new Set();
-    waitingFor.set(socket, waiting);
-    const all = waiting;
-    socket.once("close", () => {
-      for (const each of all) each();
-    });
-  }
-  waiting.add(act);
-  res.once("close", () => waiting.delete(act));
+function isListOfPairs(given: unknown): given is readonly Field[] {
+  return Array.isArray(given) && Array.isArray(given[0]);
+}
+
+const isNamed =
+  (name: string) =>
+  ([own]: Field): boolean =>
+    String(own).toLowerCase() === name.toLowerCase();
+
+/** A header's name as the page has written it. HTTP/2 has lower case alone. */
+function spelling(res: Response & { getRawHeaderNames?(): string[] }, name: string): string | undefined {
+  const names = res.getRawHeaderNames?.() ?? res.getHeaderNames();
+  return names.find((own) => own.toLowerCase() === name.toLowerCase());
 }

@@ -67,6 +67,8 @@ export interface RequestContext extends AttributionContext {
   readonly safeToFreeze: (id: string) => Promise<void>;
   readonly status: (sessionId: string) => Promise<TrackingStatus | undefined>;
   readonly references: ReferenceWatch;
+  /** Whether a response waits until its payment is stored: see handled-response.ts. */
+  readonly holds: () => boolean;
 }
 
 /** Makes `req.affiliate` when the tracker first sees the request. */
@@ -105,6 +107,7 @@ export class Visitor extends RequestAttribution implements RequestAffiliate {
   readonly #context: RequestContext;
   #pending: PendingWork | undefined;
   #reported: Set<EventKind> | undefined;
+  #ahead: (() => void)[] | undefined;
 
   constructor(req: Request, context: RequestContext) {
     super(req, context);
@@ -146,6 +149,7 @@ export class Visitor extends RequestAttribution implements RequestAffiliate {
     attribution = this.snapshot(),
   ): Promise<Receipt> {
     const { config, track, safeToFreeze } = this.#context;
+    this.#reportAhead();
     this.#reported ??= new Set();
     this.#reported.add(kind);
     const reported = track(kind, input, attribution, options, this.consented);
@@ -156,6 +160,18 @@ export class Visitor extends RequestAttribution implements RequestAffiliate {
       });
     }
     return reported;
+  }
+
+  /** Reports it when the returned function is called, or just before anything else. */
+  reportLater(kind: EventKind, input: unknown): () => void {
+    const attribution = this.snapshot();
+    this.#ahead ??= [];
+    this.#ahead.push(() => void this.report(kind, input, {}, attribution));
+    return () => this.#reportAhead();
+  }
+
+  #reportAhead(): void {
+    for (const report of this.#ahead?.splice(0) ?? []) report();
   }
 
   /** Whether one of this kind was reported, whatever became of it. */

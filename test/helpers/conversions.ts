@@ -41,6 +41,7 @@ export async function startShop(
   }
 
   return {
+    app,
     tracker,
     posted,
     lines,

@@ -1,9 +1,9 @@
-import type { RequestHandler } from "express";
+import type { NextFunction, RequestHandler } from "express";
 import { describe, expect, it } from "vitest";
 import { order, startShop } from "../helpers/conversions.js";
 import { eachExpress } from "../helpers/express.js";
 
-const reasons = [undefined, null, "", 0, Number.NaN, false, "route", "router"];
+const reasons = [undefined, null, "", 0, Number.NaN, false];
 const ways: [string, (reason: unknown) => () => unknown][] = [
   ["rejects with", (reason) => () => Promise.reject(reason)],
   [
@@ -41,19 +41,36 @@ describe.each(eachExpress)("a guard that fails with no error, on $name", ({ expr
     });
   });
 
-  it("hands on what `next` is called with", async () => {
+  const pass: [string, string, (next: NextFunction) => unknown][] = [
+    ["calls `next`", "route", (next) => next("route")],
+    ["rejects", "route", () => Promise.reject("route")],
+    [
+      "throws",
+      "route",
+      () => {
+        throw "route";
+      },
+    ],
+    ["rejects", "router", () => Promise.reject("router")],
+  ];
+  it.each(pass)("goes on as Express does if its handler %s with %o", async (_, reason, go) => {
     const shop = await startShop(express, (app, tracker) => {
-      app.post(
-        "/route",
-        tracker.onPayment((_req, _res, next) => {
-          next("route");
-          return order;
-        }),
-        (_req, res) => void res.send("this route"),
-      );
-      app.post("/route", (_req, res) => void res.send("the next route"));
+      const pick = () => order;
+      for (const [path, guard] of Object.entries({
+        "/returned": tracker.onPayment(async (_req, _res, next) => void (await go(next))),
+        "/picked": tracker.onPayment(async (_req, _res, next) => void (await go(next)), pick),
+      })) {
+        const router = express.Router();
+        router.post(path, guard, (_req, res) => void res.send("this route"));
+        router.post(path, (_req, res) => void res.send("the next route"));
+        app.use(router);
+        app.post(path, (_req, res) => void res.send("behind the router"));
+      }
     });
-    expect(await shop.post("/route")).toMatchObject({ text: "the next route" });
-    expect(await shop.reported()).toEqual(["lead/payment"]);
+    const text = reason === "route" ? "the next route" : "behind the router";
+    for (const path of ["/returned", "/picked"]) expect(await shop.post(path)).toMatchObject({ text });
+    expect(shop.heard).toEqual([]);
+    await expect.poll(shop.reported).toEqual(["lead/payment"]);
+    expect(shop.tracker.stats().unreported.payment).toBe(1);
   });
 });

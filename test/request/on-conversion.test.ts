@@ -201,6 +201,25 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     expect(posted).toHaveLength(1);
   });
 
+  it("runs as it would unwrapped if a unit test calls it with a response made by hand, and says what is missing", async () => {
+    const { tracker, lines } = await trackerWithService();
+    const answer = answering(order);
+    const req = { body: {} } as Request;
+    const sent: unknown[] = [];
+    const res = { status: () => res, json: (body: unknown) => sent.push(body) } as unknown as Response;
+    const fails = throwing("out of stock");
+    const call = (wrapped: RequestHandler) => wrapped(req, res, () => sent.push("next")) as unknown;
+    expect(await call(tracker.onPayment(answer))).toBe(order);
+    expect(await call(tracker.onPayment(answer, () => order))).toBe(order);
+    expect(() => call(tracker.onPayment(fails))).toThrow("out of stock");
+    expect(sent).toEqual([{}, {}]);
+    expect(req.affiliate?.snapshot()).toEqual({});
+    expect(lines).toEqual([
+      "express-affiliate: `tracker.onPayment` got a response without `once` and `writeHead`, as a unit test makes one by hand: its handler " +
+        "ran, and nothing is reported. To see a report, send a request to the app",
+    ]);
+  });
+
   it("reports through the tracker that wraps the handler, if there are two", async () => {
     const first = await trackerWithService();
     const second = await trackerWithService({ cookieName: "other" });

@@ -1,172 +1,179 @@
-import { once } from "node:events";
-import type { NextFunction, Request, Response } from "express";
+import type { NextFunction, Request, RequestHandler, Response } from "express";
 import { describe, expect, it } from "vitest";
-import { order, startShop } from "../helpers/conversions.js";
-import { eachExpress } from "../helpers/express.js";
-import { returning } from "../helpers/returning.js";
-import { withResolvers } from "../helpers/with-resolvers.js";
+import { eachExpress, serve } from "../helpers/express.js";
+import { cookieNamesOf, cookiesOf, sentBack, visitorOf } from "../helpers/landing.js";
+import { trackerWithService } from "../helpers/tracker-with-service.js";
 
-type Handler = (req: Request, res: Response, next: NextFunction) => unknown;
+type Answer = (res: Response, req: Request) => unknown;
 
-/** Answers in a later turn of the event loop, as the callback of a payment gateway does. */
-const later = (answer: () => unknown) => void setImmediate(answer);
+const PAGE = ["a=1", "b=2; HttpOnly"];
+const flat = PAGE.flatMap((cookie) => ["Set-Cookie", cookie]);
+const pairs = PAGE.map((cookie) => ["set-cookie", cookie]);
+const own = { "Set-Cookie": PAGE };
 
-describe.each(eachExpress)("the head of the response on $name", ({ express }) => {
-  const visit = async (handler: Handler, after: Handler = (_req, res) => res.status(404).end()) => {
-    const shop = await startShop(express, (app, tracker) => {
-      app.post(
-        "/",
-        tracker.onPayment(async (req, res, next) => {
-          await handler(req, res, next);
-          return order;
-        }),
-        (req, res, next) => void after(req, res, next),
-      );
-    });
-    const { status } = await shop.post();
-    return { status, reported: await shop.reported() };
-  };
+/** Each sets the page's own cookies, in a way of Node's, of Express's, or of a framework's. */
+const answers: Record<string, Answer> = {
+  "setHeader of one": (res) => res.setHeader("Set-Cookie", PAGE[0] as string) && res.end(),
+  "setHeader of several": (res) => res.setHeader("set-cookie", PAGE) && res.send("hello"),
+  "res.set": (res) => res.set(own).json({}),
+  "res.cookie and res.redirect": (res) => res.cookie("a", "1").redirect("/elsewhere"),
+  appendHeader: (res) => {
+    for (const cookie of PAGE) res.appendHeader("Set-Cookie", cookie);
+    res.end("hello");
+  },
+  setHeaders: (res) => res.setHeaders(new Map([["Set-Cookie", PAGE]])).end(),
+  "writeHead with an object": (res) => res.writeHead(200, own).end("hello"),
+  "writeHead with a reason": (res) => res.writeHead(200, "Fine", { "set-cookie": PAGE[0] }).end(),
+  "writeHead with no reason": (res) => res.writeHead(302, undefined, { ...own, location: "/" }).end(),
+  "writeHead with a list": (res) => res.writeHead(200, flat.slice(0, 2)).end(),
+  "writeHead over setHeader": (res) => {
+    res.setHeader("Set-Cookie", "gone=1");
+    res.writeHead(200, own).end();
+  },
+  "setHeader and writeHead with a list": (res) => {
+    res.setHeader("Set-Cookie", PAGE);
+    res.writeHead(200, ["x-own", "1"]).end();
+  },
+  flushHeaders: (res) => {
+    res.setHeader("Set-Cookie", PAGE);
+    res.flushHeaders();
+    res.write("hel");
+    res.end("lo");
+  },
+  "a middleware of Next's": (res) => {
+    const { setHeader } = res;
+    res.setHeader = ((name: string, value: string | string[]) =>
+      setHeader.call(
+        res,
+        name,
+        name.toLowerCase() === "set-cookie" ? [...new Set([value].flat())] : value,
+      )) as never;
+    res.setHeader("Set-Cookie", PAGE);
+    res.end();
+  },
+};
+/** Without a header that was set before, Node takes these as they are. */
+const raw: Record<string, Answer> = {
+  "writeHead with a list, of several": (res) => res.writeHead(200, "Fine", flat).end("hello"),
+  "writeHead with pairs": (res) => res.writeHead(200, pairs as never).end("hello"),
+  "writeHead with an object": answers["writeHead with an object"] as Answer,
+  "nothing else": (res) => res.end(),
+};
 
-  const paid = ["lead/payment"];
-  it.each<[string, Handler, number, string[]]>([
-    ["status().end()", (_req, res) => later(() => res.status(402).end()), 402, []],
-    ["status().json()", (_req, res) => later(() => res.status(402).json({})), 402, []],
-    ["writeHead(402)", (_req, res) => later(() => res.writeHead(402).end()), 402, []],
-    ["next(error)", (_req, _res, next) => later(() => next(new Error("declined"))), 500, []],
-    ["next()", (_req, _res, next) => next(), 404, []],
-    ["next() later", (_req, _res, next) => later(next), 404, []],
-    ["next('route')", (_req, _res, next) => later(() => next("route")), 404, []],
-    ["end()", (_req, res) => later(() => res.end()), 200, paid],
-    ["redirect()", (_req, res) => later(() => res.redirect("/thanks")), 302, paid],
-    ["writeHead(201)", (_req, res) => later(() => res.writeHead(201).end()), 201, paid],
-    ["write()", (_req, res) => later(() => res.write("a") && later(() => res.end())), 200, paid],
-    ["flushHeaders()", (_req, res) => later(() => later(() => res.end()) ?? res.flushHeaders()), 200, paid],
-  ])("decides if %s comes after the handler has resolved", async (_, handler, status, reported) => {
-    expect(await visit(handler)).toEqual({ status, reported });
+describe.each(eachExpress)("cookies on $name", ({ express }) => {
+  async function site(answer: Answer, { poweredBy = true, above = [] as RequestHandler[] } = {}) {
+    const { tracker, posted } = await trackerWithService();
+    const app = express();
+    app.set("x-powered-by", poweredBy);
+    app.use(...above, tracker, tracker.keepClickId(), tracker.onClick());
+    app.use((req, res) => void answer(res, req));
+    const { server } = await serve(app);
+    const clicks = async () => {
+      await tracker.flush();
+      return posted.length;
+    };
+    return { visit: visitorOf(server), clicks };
+  }
+
+  const all = [
+    ...Object.entries(answers).map(([how, answer]) => ({ how, answer, poweredBy: true })),
+    ...Object.entries(raw).map(([how, answer]) => ({ how, answer, poweredBy: false })),
+  ];
+  it.each(all)("leave beside the page's own, each once: $how", async ({ answer, poweredBy }) => {
+    const { visit, clicks } = await site(answer, { poweredBy });
+    const first = await visit("/?ref=ALICE");
+    const names = cookieNamesOf(first);
+    expect(names.slice(-2)).toEqual(["svc_click_id", "svc_session_id"]);
+    expect(["", "a", "a b"]).toContain(names.slice(0, -2).join(" "));
+    for (let reloads = 0; reloads < 3; reloads++) await visit("/?ref=ALICE", { Cookie: sentBack(first) });
+    expect(await clicks()).toBe(1);
+
+    const kept = await visit("/", { Cookie: "svc_click_id=c1" });
+    expect(cookieNamesOf(kept)).toEqual([...names.slice(0, -2), "svc_click_id", "svc_click_id_kept"]);
   });
 
-  it.each([
-    [409, []],
-    [201, ["lead/payment"]],
-  ])("counts if a later handler writes it: %i", async (status, reported) => {
-    const after: Handler = (_req, res) => later(() => res.status(status).json({}));
-    expect(await visit((_req, _res, next) => later(next), after)).toEqual({ status, reported });
+  it("of `onClick` replace those of `keepClickId`, and follow a page's own of the same name", async () => {
+    const { visit } = await site((res) => res.cookie("svc_click_id", "own").end());
+    const response = await visit("/?ref=ALICE", { Cookie: "svc_click_id=c1" });
+    const [page, click = ""] = cookiesOf(response);
+    expect(page).toBe("svc_click_id=own; Path=/");
+    expect(click).toMatch(/^svc_click_id=[0-9a-z]+-/);
+    expect(cookieNamesOf(response)).toEqual(["svc_click_id", "svc_click_id", "svc_session_id"]);
+    expect(cookiesOf(await visit("/", { Cookie: "svc_click_id=c1" }))).toEqual([page]);
   });
 
-  it("counts as a middleware that is mounted later changes it", async () => {
-    const after: Handler = (_req, res) => {
-      const { writeHead } = res;
-      res.writeHead = (() => writeHead.call(res, 503)) as unknown as typeof writeHead;
+  it("leave once if Node refuses a head and another one follows", async () => {
+    const { visit, clicks } = await site((res) => {
+      expect(() => res.writeHead(200, { "Set-Cookie": "a=1", "x-bad": "\n" })).toThrow();
       res.end();
-    };
-    expect(await visit((_req, _res, next) => next(), after)).toEqual({ status: 503, reported: [] });
+    });
+    expect(cookieNamesOf(await visit("/?ref=ALICE"))).toEqual(["a", "svc_click_id", "svc_session_id"]);
+    expect(await clicks()).toBe(1);
   });
 
-  it("reports once if the handler answers twice", async () => {
-    const handler: Handler = (_req, res) => {
-      later(() => {
-        res.status(201).end();
-        res.end();
-      });
-    };
-    expect(await visit(handler)).toEqual({ status: 201, reported: ["lead/payment"] });
+  it.each([404, 500])("stay here, and no click is reported, if the page answers %i", async (status) => {
+    const { visit, clicks } = await site((res) => {
+      if (status === 404) res.sendStatus(404);
+      else {
+        expect(() => res.writeHead(200, { "Set-Cookie": "a=1", "x-bad": "\n" })).toThrow();
+        res.status(500).end();
+      }
+    });
+    const response = await visit("/?ref=ALICE");
+    expect(cookieNamesOf(response)).toEqual(status === 404 ? [] : ["a"]);
+    expect(response.get("Cache-Control")).toBe("private");
+    expect(await clicks()).toBe(0);
   });
 
-  describe("when the visitor hangs up before it", () => {
-    async function hangUp(handler: Handler, { before = false } = {}) {
-      const [began, ended] = [withResolvers(), withResolvers()];
-      const settled: Promise<void>[] = [];
-      const shop = await startShop(
-        express,
-        (app, tracker) => {
-          if (before)
-            app.use((_req, res, next) => {
-              res.once("close", next);
-              began.resolve();
-            });
-          app.post(
-            "/",
-            tracker.onPayment(async (req, res, next) => {
-              began.resolve();
-              if (!res.closed) await once(res, "close");
-              await handler(req, res, next);
-              ended.resolve();
-              return order;
-            }),
-          );
-        },
-        { waitUntil: (promise) => void settled.push(promise) },
-      );
-      const socket = await shop.open("/");
-      await began.promise;
-      socket.destroy();
-      await ended.promise;
-      await Promise.all(settled);
-      return shop.reported();
+  describe("and a cache of the process, which plays responses back", () => {
+    /** Keeps the headers that it finds as the head is written, as apicache does. */
+    function cache(): RequestHandler {
+      const kept = new Map<string, { headers: object; body: string }>();
+      return function playBack(req: Request, res: Response, next: NextFunction) {
+        const hit = kept.get(req.url);
+        if (hit) {
+          res.writeHead(200, hit.headers as never).end(hit.body);
+          return;
+        }
+        const { writeHead, end } = res;
+        let headers = {};
+        res.writeHead = function keepHead(this: Response, ...args: unknown[]) {
+          headers = { ...res.getHeaders() };
+          return Reflect.apply(writeHead, this, args);
+        } as never;
+        res.end = function keepBody(this: Response, ...args: unknown[]) {
+          Reflect.apply(end, this, args);
+          kept.set(req.url, { headers, body: String(args[0] ?? "") });
+          return this;
+        } as never;
+        next();
+      };
     }
+    const idsIn = (response: Awaited<ReturnType<ReturnType<typeof visitorOf>>>) =>
+      cookiesOf(response).filter((cookie) => cookie.startsWith("svc_"));
 
-    it.each<[string, Handler, string[]]>([
-      ["what happened", () => {}, ["lead/payment"]],
-      ["what happened, although nobody gets the answer", (_req, res) => res.json({}), ["lead/payment"]],
-      ["nothing if the status so far says so", (_req, res) => res.status(402).json({}), []],
-      ["nothing if the handler calls next(error)", (_req, _res, next) => next(new Error("declined")), []],
-    ])("reports %s", async (_, handler, reported) => {
-      expect(await hangUp(handler)).toEqual(reported);
+    it("gives each visitor ids of their own if it stands below", async () => {
+      const { tracker, posted } = await trackerWithService();
+      const app = express();
+      app.use(tracker, tracker.onClick(), cache());
+      app.get("/", (_req, res) => void res.cookie("a", "1").send("hello"));
+      const { server } = await serve(app);
+      const seen = new Set<string | undefined>();
+      for (const _ of [1, 2, 3]) {
+        const response = await visitorOf(server)("/?ref=ALICE");
+        expect(response.text).toBe("hello");
+        for (const cookie of idsIn(response)) seen.add(cookie.split(";")[0]);
+      }
+      expect(seen.size).toBe(6);
+      await tracker.flush();
+      expect(posted).toHaveLength(3);
     });
 
-    it("reports what happened, also if it was before the handler began", async () => {
-      expect(await hangUp(() => {}, { before: true })).toEqual(["lead/payment"]);
+    it("keeps no visitor's ids if it stands above", async () => {
+      const { visit } = await site((res) => res.cookie("a", "1").send("hello"), { above: [cache()] });
+      expect(idsIn(await visit("/?ref=ALICE"))).toHaveLength(2);
+      const again = await visit("/?ref=ALICE");
+      expect([again.text, idsIn(again)]).toEqual(["hello", []]);
     });
-  });
-
-  it("reports if the visitor hangs up after the handler has resolved and before it", async () => {
-    const resolved = withResolvers();
-    const { open, tracker } = await startShop(express, (app, tracker) => {
-      app.post(
-        "/",
-        tracker.onPayment(() => {
-          setImmediate(resolved.resolve);
-          return order;
-        }),
-      );
-    });
-    const socket = await open("/");
-    await resolved.promise;
-    expect(tracker.stats()).toMatchObject({ queued: 0, delivered: 0 });
-    socket.destroy();
-    await expect.poll(() => tracker.stats().delivered).toBe(1);
-  });
-
-  it("settles the promise given to `waitUntil`, also for `pick`, for a visitor who is gone and for one who waits in line", async () => {
-    const settled: Promise<void>[] = [];
-    const arrived = withResolvers();
-    const { open, reported, tracker } = await startShop(
-      express,
-      (app, tracker) => {
-        app.post("/first", () => {}); // answers never
-        app.use((_req, res, next) => {
-          if (res.socket) res.once("close", next);
-          else next();
-        });
-        app.post("/", (_req, _res, next) => {
-          setImmediate(arrived.resolve);
-          next();
-        });
-        const pick = () => order;
-        app.post("/", tracker.onPayment(returning(undefined), pick));
-      },
-      { waitUntil: (promise) => void settled.push(promise) },
-    );
-    const inLine = await open("/first", "/");
-    await arrived.promise;
-    inLine.destroy();
-    await expect.poll(() => settled.length).toBe(1);
-    const gone = await open("/");
-    gone.destroy();
-    await expect.poll(() => settled.length).toBe(2);
-    await Promise.all(settled);
-    // The one in line was answered. What is written to a visitor who is gone counts for nothing.
-    expect(await reported()).toEqual(["lead/payment"]);
-    expect(tracker.stats().duplicates).toBe(0);
   });
 });

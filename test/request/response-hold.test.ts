@@ -12,6 +12,8 @@ import { startTracker } from "../helpers/tracker.js";
 import { withResolvers } from "../helpers/with-resolvers.js";
 
 type Handler = (req: Request, res: Response, next: NextFunction) => Payment | Promise<Payment>;
+/** Passes on, so that another one answers. */
+type Route = Handler | readonly [Handler, RequestHandler];
 
 /**
  * A visitor in a thread of its own: what the host's thread computes does not keep it from reading.
@@ -45,11 +47,15 @@ const compute = (ms: number) => {
 
 async function startHost(
   express: () => Express,
-  handlers: Record<string, Handler>,
-  { tracked = true, before }: { tracked?: boolean; before?: RequestHandler } = {},
+  routes: Record<string, Route>,
+  {
+    tracked = true,
+    storesAtOnce = true,
+    before,
+  }: { tracked?: boolean; storesAtOnce?: boolean; before?: RequestHandler } = {},
 ) {
   const stored = new SharedArrayBuffer(4);
-  const outbox = memoryOutbox();
+  const outbox = Object.assign(memoryOutbox(), { storesAtOnce });
   const { add } = outbox;
   vi.spyOn(outbox, "add").mockImplementation((...args) => {
     Atomics.add(new Int32Array(stored), 0, 1);
@@ -59,10 +65,11 @@ async function startHost(
   const app = express();
   app.set("env", "test");
   if (before) app.use(before);
-  for (const [name, handler] of Object.entries(handlers)) {
+  for (const [name, route] of Object.entries(routes)) {
+    const [handler, ...after] = [route].flat() as [Handler, RequestHandler?];
     const untracked = (req: Request, res: Response, next: NextFunction) =>
       void (async () => handler(req, res, next))().catch(next);
-    app.post(`/${name}`, tracked ? tracker.onPayment(handler) : untracked);
+    app.post(`/${name}`, tracked ? tracker.onPayment(handler) : untracked, ...(after as RequestHandler[]));
   }
   const { port } = await serve(app);
   return {
@@ -137,7 +144,46 @@ const sent: Record<string, Handler> = {
     return order;
   },
 };
-const unheld: Record<string, Handler> = {
+/** A handler passes on to this one before it returns its payment. */
+const passing = (after: RequestHandler): Route => [
+  (_req, _res, next) => {
+    next();
+    return order;
+  },
+  after,
+];
+/** These end a response whose bytes are on their way. */
+const cutOff: Record<string, Route> = {
+  destroysSocket: (req, res) => {
+    res.json({ id: 1 });
+    req.socket.destroy();
+    return order;
+  },
+  destroysRequest: (req, res) => {
+    res.json({ id: 1 });
+    req.destroy();
+    return order;
+  },
+  destroysResponse: (_req, res) => {
+    res.json({ id: 1 });
+    res.destroy();
+    return order;
+  },
+  thenThrows: passing((_req, res) => {
+    res.json({ id: 1 });
+    throw new Error("late");
+  }),
+  thenFails: passing((_req, res, next) => {
+    res.json({ id: 1 });
+    next(new Error("late"));
+  }),
+  thenFailsLater: passing((_req, res, next) => {
+    res.json({ id: 1 });
+    process.nextTick(next, new Error("late"));
+  }),
+};
+const unheld: Record<string, Route> = {
+  ...cutOff,
   stream: (_req, res) => {
     lines(5_000).pipe(res);
     return order;
@@ -207,6 +253,24 @@ describe.each(eachExpress)("the response on $name", ({ express }) => {
       expect([name, await tracked.read(`/${name}`)]).toEqual([name, await plain.read(`/${name}`)]);
     const inLine = ["/json", "/writes", "/stream", "/empty", "/corked", "/late"];
     expect(await tracked.read(...inLine)).toBe(await plain.read(...inLine));
+  });
+
+  it.each(Object.keys(cutOff))("reaches the visitor, and its payment is reported: %s", async (name) => {
+    const { read, tracker } = await startHost(express, cutOff);
+    expect(await read(`/${name}`)).toMatch(/^HTTP\/1.1 200 .*{"id":1}$/s);
+    await expect.poll(() => tracker.stats().queued).toBe(1);
+  });
+
+  it.each([true, false])("is held only for an outbox that stores at once: %s", async (storesAtOnce) => {
+    let isHeld: boolean | undefined;
+    const text: Handler = (_req, res) => {
+      res.end("done");
+      isHeld = res.socket?.writableLength !== 0;
+      return order;
+    };
+    const { read } = await startHost(express, { text }, { storesAtOnce });
+    await read("/text");
+    expect(isHeld).toBe(storesAtOnce);
   });
 
   it("looks sent to the handler, and its `finish` comes in the request's async context", async () => {

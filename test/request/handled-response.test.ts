@@ -1,0 +1,205 @@
+import { once } from "node:events";
+import { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { NextFunction, Request, Response } from "express";
+import { describe, expect, it } from "vitest";
+import { COOKIES, order, startShop } from "../helpers/conversions.js";
+import { eachExpress } from "../helpers/express.js";
+import { returning } from "../helpers/returning.js";
+import { withResolvers } from "../helpers/with-resolvers.js";
+
+type Handler = (req: Request, res: Response, next: NextFunction) => unknown;
+
+/** Answers in a later turn of the event loop, as the callback of a payment gateway does. */
+const later = (answer: () => unknown) => void setImmediate(answer);
+
+describe.each(eachExpress)("the head of the response on $name", ({ express }) => {
+  const visit = async (handler: Handler, after: Handler = (_req, res) => res.status(404).end()) => {
+    const shop = await startShop(express, (app, tracker) => {
+      app.post(
+        "/",
+        tracker.onPayment(async (req, res, next) => {
+          await handler(req, res, next);
+          return order;
+        }),
+        (req, res, next) => void after(req, res, next),
+      );
+    });
+    const { status } = await shop.post();
+    return { status, reported: await shop.reported() };
+  };
+
+  const paid = ["lead/payment"];
+  it.each<[string, Handler, number, string[]]>([
+    ["status().end()", (_req, res) => later(() => res.status(402).end()), 402, []],
+    ["status().json()", (_req, res) => later(() => res.status(402).json({})), 402, []],
+    ["writeHead(402)", (_req, res) => later(() => res.writeHead(402).end()), 402, []],
+    ["next(error)", (_req, _res, next) => later(() => next(new Error("declined"))), 500, []],
+    ["next()", (_req, _res, next) => next(), 404, []],
+    ["next() later", (_req, _res, next) => later(next), 404, []],
+    ["next('route')", (_req, _res, next) => later(() => next("route")), 404, []],
+    ["end()", (_req, res) => later(() => res.end()), 200, paid],
+    ["redirect()", (_req, res) => later(() => res.redirect("/thanks")), 302, paid],
+    ["writeHead(201)", (_req, res) => later(() => res.writeHead(201).end()), 201, paid],
+    ["write()", (_req, res) => later(() => res.write("a") && later(() => res.end())), 200, paid],
+    ["flushHeaders()", (_req, res) => later(() => later(() => res.end()) ?? res.flushHeaders()), 200, paid],
+  ])("decides if %s comes after the handler has resolved", async (_, handler, status, reported) => {
+    expect(await visit(handler)).toEqual({ status, reported });
+  });
+
+  it.each([
+    [409, []],
+    [201, ["lead/payment"]],
+  ])("counts if a later handler writes it: %i", async (status, reported) => {
+    const after: Handler = (_req, res) => later(() => res.status(status).json({}));
+    expect(await visit((_req, _res, next) => later(next), after)).toEqual({ status, reported });
+  });
+
+  it("counts as a middleware that is mounted later changes it", async () => {
+    const after: Handler = (_req, res) => {
+      const { writeHead } = res;
+      res.writeHead = (() => writeHead.call(res, 503)) as unknown as typeof writeHead;
+      res.end();
+    };
+    expect(await visit((_req, _res, next) => next(), after)).toEqual({ status: 503, reported: [] });
+  });
+
+  it("reports once if the handler answers twice", async () => {
+    const handler: Handler = (_req, res) => {
+      later(() => {
+        res.status(201).end();
+        res.end();
+      });
+    };
+    expect(await visit(handler)).toEqual({ status: 201, reported: ["lead/payment"] });
+  });
+
+  describe("when the visitor hangs up before it", () => {
+    async function hangUp(handler: Handler, { before = false } = {}) {
+      const [began, ended] = [withResolvers(), withResolvers()];
+      const settled: Promise<void>[] = [];
+      const shop = await startShop(
+        express,
+        (app, tracker) => {
+          if (before)
+            app.use((_req, res, next) => {
+              res.once("close", next);
+              began.resolve();
+            });
+          app.post(
+            "/",
+            tracker.onPayment(async (req, res, next) => {
+              began.resolve();
+              if (!res.closed) await once(res, "close");
+              await handler(req, res, next);
+              ended.resolve();
+              return order;
+            }),
+          );
+        },
+        { waitUntil: (promise) => void settled.push(promise) },
+      );
+      const socket = await shop.open("/");
+      await began.promise;
+      socket.destroy();
+      await ended.promise;
+      await Promise.all(settled);
+      return shop.reported();
+    }
+
+    it.each<[string, Handler, string[]]>([
+      ["what happened", () => {}, ["lead/payment"]],
+      ["what happened, although nobody gets the answer", (_req, res) => res.json({}), ["lead/payment"]],
+      ["nothing if the status so far says so", (_req, res) => res.status(402).json({}), []],
+      ["nothing if the handler calls next(error)", (_req, _res, next) => next(new Error("declined")), []],
+    ])("reports %s", async (_, handler, reported) => {
+      expect(await hangUp(handler)).toEqual(reported);
+    });
+
+    it("reports what happened, also if it was before the handler began", async () => {
+      expect(await hangUp(() => {}, { before: true })).toEqual(["lead/payment"]);
+    });
+  });
+
+  it("reports if the visitor hangs up after the handler has resolved and before it", async () => {
+    const resolved = withResolvers();
+    const { open, tracker } = await startShop(express, (app, tracker) => {
+      app.post(
+        "/",
+        tracker.onPayment(() => {
+          setImmediate(resolved.resolve);
+          return order;
+        }),
+      );
+    });
+    const socket = await open("/");
+    await resolved.promise;
+    expect(tracker.stats()).toMatchObject({ queued: 0, delivered: 0 });
+    socket.destroy();
+    await expect.poll(() => tracker.stats().delivered).toBe(1);
+  });
+
+  it("settles the promise given to `waitUntil`, also for `pick`, for a visitor who is gone and for one who waits in line", async () => {
+    const settled: Promise<void>[] = [];
+    const arrived = withResolvers();
+    const { open, reported, tracker } = await startShop(
+      express,
+      (app, tracker) => {
+        app.post("/first", () => {}); // answers never
+        app.use((_req, res, next) => {
+          if (res.socket) res.once("close", next);
+          else next();
+        });
+        app.post("/", (_req, _res, next) => {
+          setImmediate(arrived.resolve);
+          next();
+        });
+        const pick = () => order;
+        app.post("/", tracker.onPayment(returning(undefined), pick));
+      },
+      { waitUntil: (promise) => void settled.push(promise) },
+    );
+    const inLine = await open("/first", "/");
+    await arrived.promise;
+    inLine.destroy();
+    await expect.poll(() => settled.length).toBe(1);
+    const gone = await open("/");
+    gone.destroy();
+    await expect.poll(() => settled.length).toBe(2);
+    await Promise.all(settled);
+    // The one in line was answered. What is written to a visitor who is gone counts for nothing.
+    expect(await reported()).toEqual(["lead/payment"]);
+    expect(tracker.stats().duplicates).toBe(0);
+  });
+
+  it.each(["returned", "picked", "nothing"])(
+    "may be a serverless adapter's, which emits no `close`: %s",
+    async (path) => {
+      const settled: Promise<void>[] = [];
+      const shop = await startShop(
+        express,
+        (app, tracker) => {
+          app.post("/returned", tracker.onPayment(returning(order)));
+          app.post(
+            "/picked",
+            tracker.onPayment(returning(undefined), () => order),
+          );
+          app.post("/nothing", tracker.onPayment(returning(undefined)));
+        },
+        { waitUntil: (promise) => void settled.push(promise) },
+      );
+      const req = new IncomingMessage({ destroyed: false } as Socket);
+      Object.assign(req, { method: "POST", url: `/${path}`, headers: { cookie: COOKIES } });
+      const res = new ServerResponse(req);
+      res.assignSocket({
+        ...{ _writableState: {}, writable: true, on() {}, removeListener() {}, cork() {}, uncork() {} },
+        write: (_data: unknown, _encoding: unknown, sent?: () => void) => sent?.(),
+      } as unknown as Socket);
+      shop.app(req as never, res as never);
+      await Promise.all(settled);
+      expect(settled).toHaveLength(1);
+      expect(await shop.reported()).toEqual(path === "nothing" ? [] : paid);
+      await expect.poll(() => shop.tracker.stats().unreported.payment).toBe(path === "nothing" ? 1 : 0);
+    },
+  );
+});
