@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { eachExpress, serve } from "../helpers/express.js";
 import { FIREFOX } from "../helpers/landing.js";
-import { isFull } from "../helpers/promises.js";
+import { isFull } from "../helpers/scale.js";
 import { startTracker } from "../helpers/tracker.js";
 
 /** A call of one of the response's methods, or a wait for the next turn of the event loop. */
