@@ -15,6 +15,15 @@ it("has a process for each test file that replaces modules", () => {
   expect(ALONE).toEqual(expect.arrayContaining(files.filter((name) => !name.includes(".slow."))));
 });
 
+it("has each folder of src/ and each file in its root in CONTRIBUTING's layout", () => {
+  const layout = textOf("CONTRIBUTING.md").split("## The layout")[1]?.split("\n## ")[0] ?? "";
+  const entries = readdirSync(join(root, "src"), { withFileTypes: true });
+  const named = entries.filter(({ name }) => !name.endsWith(".d.ts"));
+  for (const entry of named) {
+    expect(layout).toContain(entry.isDirectory() ? `| \`src/${entry.name}/\` |` : `\`${entry.name}\``);
+  }
+});
+
 it("runs every proof in .ci/run", () => {
   const calls = textOf(".ci/run").matchAll(/(?:npm run --silent proof|\$proof|node proof\/run\.js) (\w+)/g);
   const proofs = readdirSync(join(root, "proof")).flatMap((name) => /^(\w+)\.ts$/.exec(name)?.[1] ?? []);

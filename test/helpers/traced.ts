@@ -1,28 +1,23 @@
 import { readFile } from "node:fs/promises";
-import { relative, resolve } from "node:path";
+import { dirname, relative, resolve } from "node:path";
 import type { Plugin } from "esbuild";
 import ts from "typescript";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
 /**
- * Makes each function of these files write its file's name to the file that the environment calls
- * `PASSED`, in whichever thread it runs.
- *
- * @param files from the package's folder on.
+ * Makes each function of `src/` write its folder to the file that the environment calls `PASSED`, in
+ * whichever thread it runs.
  */
-export function tracing(files: readonly string[]): Plugin {
-  return {
-    name: "tracing",
-    setup({ onLoad }) {
-      onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
-        const file = relative(ROOT, path);
-        const source = await readFile(path, "utf8");
-        return { contents: files.includes(file) ? traced(source, file) : source, loader: "ts" };
-      });
-    },
-  };
-}
+export const tracing: Plugin = {
+  name: "tracing",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
+      const source = await readFile(path, "utf8");
+      return { contents: traced(source, `${relative(ROOT, dirname(path))}/`), loader: "ts" };
+    });
+  },
+};
 
 function bodiesIn(source: string): ts.ConciseBody[] {
   const found: ts.ConciseBody[] = [];
@@ -34,8 +29,8 @@ function bodiesIn(source: string): ts.ConciseBody[] {
   return found;
 }
 
-function traced(source: string, file: string): string {
-  const line = JSON.stringify(`${file}\n`);
+function traced(source: string, folder: string): string {
+  const line = JSON.stringify(`${folder}\n`);
   const call = `process.getBuiltinModule("node:fs").appendFileSync(process.env.PASSED, ${line})`;
   return bodiesIn(source)
     .flatMap((body) =>
