@@ -12,9 +12,11 @@ exports.walk = async function walk({ express, affiliate, dashboard, memoryOutbox
   const received = [];
   const service = createServer((req, res) => {
     received.push(`${req.method} ${req.url}`);
-    if (req.method === "GET") res.statusCode = 401;
-    res.setHeader("content-type", "application/json");
-    res.end(JSON.stringify({ success: true, error: "Unauthorized", message: "no key", status: 401 }));
+    const refused = req.method === "GET";
+    res.writeHead(refused ? 401 : 200, { "content-type": "application/json" });
+    res.end(
+      JSON.stringify(refused ? { error: "Unauthorized", message: "no key", status: 401 } : { success: true }),
+    );
   }).listen(0, "127.0.0.1");
   await once(service, "listening");
 
