@@ -4,8 +4,8 @@ import { stepsAt, walkShop } from "./shared/walk.js";
 
 const ROUTES = `
   @Post('signup')
-  async signUp(@Req() req: Request, @Body() { email }: { email: string }) {
-    await req.affiliate?.trackRegistration({ email });
+  async signUp(@Req() req: Attributed<Request>, @Body() { email }: { email: string }) {
+    await req.affiliate.trackRegistration({ email });
     return { email };
   }
 
@@ -49,7 +49,7 @@ export default {
       "shop/src/app.controller.ts",
       {
         replace: "import { Controller, Get } from '@nestjs/common';",
-        by: "import { Body, Controller, Get, Post, Req, Res } from '@nestjs/common';\nimport type { Request, Response } from 'express';",
+        by: "import { Body, Controller, Get, Post, Req, Res } from '@nestjs/common';\nimport type { Request, Response } from 'express';\nimport type { Attributed } from 'express-affiliate';",
       },
       { below: "constructor(private", add: ROUTES },
     ),

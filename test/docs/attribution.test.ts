@@ -17,6 +17,8 @@ it("clicks are counted by the server if it is asked to", async () => {
   await page.run("Clicks: the snippet or the server", { app, tracker });
   app.get("/", (_req, res) => void res.send("Welcome"));
   await browser(app).get("/?ref=ALICE").expect(200, "Welcome");
+  await page.run("Clicks: the snippet or the server", { app }, { nth: 1 });
+  await browser(app).get("/ref/M%C3%9CLLER%26").expect(302).expect("Location", "/?ref=M%C3%9CLLER%26");
   await sandbox.ledger.waitFor({ kind: "click", affiliateReference: "ALICE" });
 });
 

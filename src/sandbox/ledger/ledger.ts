@@ -38,7 +38,7 @@ export interface Ledger {
   requests(where?: Where<RecordedRequest>): RecordedRequest[];
   /**
    * Resolves with the first entry of that kind whose fields equal those given, now or later.
-   * Rejects after `timeoutMs` (default 5000 ms) with a message that says what came instead, and
+   * Rejects after `timeoutMs` (default 4,000 ms: test runners end a test after 5,000) with a message that says what came instead, and
    * when the sandbox closes.
    */
   waitFor<K extends Kind>(expected: Expected<K>, options?: { timeoutMs?: number }): Promise<Entries[K]>;
@@ -98,7 +98,7 @@ export function openLedger(file = ":memory:"): LedgerStore {
     payments: (where) => find("payment", where),
     leads: (where = {}) => leads.all().filter((lead) => matches(lead, where)),
     requests: (where) => find("request", where),
-    async waitFor({ kind, ...where }, { timeoutMs = 5000 } = {}) {
+    async waitFor({ kind, ...where }, { timeoutMs = 4_000 } = {}) {
       const [first] = find(kind, where);
       return first ?? nextEntry(events, { kind, where }, timeoutMs, () => find(kind));
     },

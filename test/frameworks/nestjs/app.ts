@@ -17,6 +17,7 @@ import {
 } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import type { Request, Response } from "express";
+import type { Attributed } from "express-affiliate";
 import { tracker } from "./tracker.js";
 
 @Injectable()
@@ -36,9 +37,9 @@ class UsersController {
   constructor(private readonly shop: Shop) {}
 
   @Post("signup")
-  async signUp(@Req() req: Request, @Body() body: { email: string; name: string }) {
+  async signUp(@Req() req: Attributed<Request>, @Body() body: { email: string; name: string }) {
     const user = this.shop.signUp(body);
-    await req.affiliate?.trackRegistration({
+    await req.affiliate.trackRegistration({
       email: user.email,
       customerId: user.id,
       customerName: user.name,

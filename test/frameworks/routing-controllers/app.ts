@@ -1,16 +1,17 @@
 import "reflect-metadata";
 import { randomUUID } from "node:crypto";
 import express, { type ErrorRequestHandler, type Request } from "express";
+import type { Attributed } from "express-affiliate";
 import { BadRequestError, Body, JsonController, Post, Req, useExpressServer } from "routing-controllers";
 import { tracker } from "./tracker.js";
 
 @JsonController()
 class UsersController {
   @Post("/signup")
-  async signUp(@Body() body: { email: string }, @Req() req: Request) {
+  async signUp(@Body() body: { email: string }, @Req() req: Attributed<Request>) {
     if (!body.email) throw new BadRequestError("no address");
     const user = { id: randomUUID(), email: body.email };
-    await req.affiliate?.trackRegistration({ email: user.email, customerId: user.id });
+    await req.affiliate.trackRegistration({ email: user.email, customerId: user.id });
     return user;
   }
 }
@@ -18,9 +19,9 @@ class UsersController {
 @JsonController()
 class OrdersController {
   @Post("/checkout")
-  async checkout(@Body() body: { id: string; email: string }, @Req() req: Request) {
+  async checkout(@Body() body: { id: string; email: string }, @Req() req: Attributed<Request>) {
     const order = { ...body, total: 19.9 };
-    await req.affiliate?.trackPayment({
+    await req.affiliate.trackPayment({
       paymentId: order.id,
       customerEmail: order.email,
       leadValue: order.total,
