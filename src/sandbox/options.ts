@@ -1,4 +1,6 @@
+import { isIP } from "node:net";
 import * as z from "zod/mini";
+import { isHostName } from "./browsers.js";
 import { type EndpointName, endpointNames } from "./endpoints.js";
 
 /** What `createSandbox` takes. */
@@ -21,7 +23,14 @@ export interface SandboxOptions {
 
 const port = z._default(z.int().check(z.minimum(0), z.maximum(65535)), 0);
 const schema = z.strictObject({
-  host: z._default(z.string().check(z.minLength(1)), "127.0.0.1"),
+  host: z._default(
+    z
+      .string()
+      .check(
+        z.refine((host) => isIP(host) !== 0 || isHostName(host), { error: "expected an address or a name" }),
+      ),
+    "127.0.0.1",
+  ),
   port,
   inspectorPort: port,
   file: z.optional(z.string().check(z.minLength(1))),

@@ -37,6 +37,8 @@ export interface Sandbox {
   close(): Promise<void>;
 }
 
+const SNIPPET = "/snippet.js";
+
 /**
  * Starts the service. Rejects if an option is wrong, the port is taken, the file is in use, or
  * there is no SQLite (Node 20 needs `@photostructure/sqlite`). Each message says what to do.
@@ -66,7 +68,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   async function handleService(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const path = req.method === "GET" ? req.url?.split("?")[0] : undefined;
     if (path === "/") return void res.writeHead(302, { location: inspector.url }).end();
-    if (path === "/snippet.js") return send(res, 200, "text/javascript; charset=utf-8", snippet);
+    if (path === SNIPPET) return send(res, 200, "text/javascript; charset=utf-8", snippet);
     if (path === "/openapi.json")
       return sendJson(res, { status: 200, body: openApiDocument(service.url, requireKeyFor) });
     if (path === "/ledger.json") return sendLedger(req, res, ledger);
@@ -82,7 +84,8 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   async function open(handle: typeof handleService, port: number): Promise<RestartableServer> {
     const ours: typeof handle = async (req, res) => {
       // The browser snippet posts clicks from the shop's pages.
-      refuseForeignPages(req, host, handle === handleService && req.url === endpoints.click.path);
+      const isForPages = req.url === endpoints.click.path || req.url?.split("?")[0] === SNIPPET;
+      refuseForeignPages(req, host, handle === handleService && isForPages);
       await handle(req, res);
     };
     const server = await startServer(guarded(ours), host, port);

@@ -75,9 +75,10 @@ function allowBrowsers(req: IncomingMessage, res: ServerResponse): void {
 
 function masked(req: IncomingMessage): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(req.headers)) headers[name] = String(value);
-  const [scheme, ...key] = headers.authorization?.split(/\s/) ?? [];
-  if (scheme !== undefined) headers.authorization = key.length > 0 ? `${scheme} •••` : "•••";
-  if (headers.cookie) headers.cookie = "•••";
+  for (const [name, value] of Object.entries(req.headers)) {
+    const [scheme, ...key] = String(value).split(/\s/);
+    if (/authorization$/.test(name)) headers[name] = key.length > 0 ? `${scheme} •••` : "•••";
+    else headers[name] = /cookie|api-?key|token|secret/.test(name) ? "•••" : String(value);
+  }
   return headers;
 }

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
+import { createSandbox } from "express-affiliate/sandbox";
 import { expect } from "vitest";
 import { endpoints } from "../../src/sandbox/endpoints.js";
 import { key, test } from "./helpers.js";
@@ -23,6 +24,12 @@ test.for([
   "localhost.evil.example",
   "[evil.example]",
   "shop.local",
+  "2130706433",
+  "0x7f000001",
+  "-",
+  "evil.example#.test",
+  "evil.example/.localhost",
+  "a..test",
 ])(
   "answers nothing to the name %s, which may stand for this machine by DNS rebinding",
   async (host, { sandbox }) => {
@@ -57,6 +64,32 @@ test.for(["https://evil.example", "null", "http://localhost:1", "nonsense"])(
       expect(await ask(`${url}/ledger.json`, { origin })).toBe(403);
     expect(await ask(sandbox.url + status, { origin, ...key(sandbox) })).toBe(403);
     expect(sandbox.fault.mode).toBe("ok");
+  },
+);
+
+test.for(["cross-site", "same-site"])(
+  "lets no page that is %s load what it keeps, with no origin named, but follow a link",
+  async (site, { sandbox }) => {
+    const asImage = { "sec-fetch-site": site, "sec-fetch-dest": "image", "sec-fetch-mode": "no-cors" };
+    const asFrame = { ...asImage, "sec-fetch-dest": "iframe", "sec-fetch-mode": "navigate" };
+    const asLink = { ...asFrame, "sec-fetch-dest": "document" };
+    for (const headers of [asImage, asFrame]) {
+      for (const path of ["/", "/events", "/ledger.json"])
+        expect(await ask(sandbox.inspectorUrl + path, headers)).toBe(403);
+      expect(await ask(`${sandbox.url}/ledger.json`, headers)).toBe(403);
+      expect(await ask(sandbox.url + status, { ...headers, ...key(sandbox) })).toBe(403);
+    }
+    expect(await ask(sandbox.inspectorUrl, asLink)).toBe(200);
+    expect(await ask(`${sandbox.url}/snippet.js`, { ...asImage, "sec-fetch-dest": "script" })).toBe(200);
+    expect(await ask(sandbox.inspectorUrl, { "sec-fetch-site": "same-origin" })).toBe(200);
+    expect(await ask(sandbox.inspectorUrl, { "sec-fetch-site": "none" })).toBe(200);
+  },
+);
+
+test.for(["", " ", "evil example", "a,b", "-a", "1.2.3", "http://localhost", "localhost:80"])(
+  "does not take %j for a host to listen on",
+  async (host) => {
+    await expect(createSandbox({ host })).rejects.toThrow("expected an address or a name");
   },
 );
 

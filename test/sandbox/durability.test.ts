@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { access, readdir, readFile, writeFile } from "node:fs/promises";
+import { access, chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Sandbox } from "express-affiliate/sandbox";
@@ -27,6 +27,26 @@ async function startProcess(file: string) {
   const [url] = await once(createInterface(child.stdout as NodeJS.ReadableStream), "line");
   return { child, sandbox: { url } as Sandbox };
 }
+
+const modesIn = async (folder: string) => {
+  const names = (await readdir(folder)).sort();
+  const modes = names.map(async (name) => [name, (await stat(join(folder, name))).mode & 0o777]);
+  return Object.fromEntries(await Promise.all(modes));
+};
+
+test("its files are the user's alone, also those that others could read before", async () => {
+  const file = temporaryFile();
+  const opened = { "ledger.db": 0o600, "ledger.db-wal": 0o600 };
+  const first = await startSandbox({ file });
+  await sendClick(first);
+  expect(await modesIn(dirname(file))).toMatchObject(opened);
+  await first.close();
+  await chmod(file, 0o644);
+  const second = await startSandbox({ file });
+  await sendClick(second);
+  expect(await modesIn(dirname(file))).toMatchObject(opened);
+  expect(Object.values(await modesIn(dirname(file))).every((mode) => mode === 0o600)).toBe(true);
+});
 
 test("what was answered is there after kill -9, and so are the answers to an Idempotency-Key", async () => {
   const file = temporaryFile();

@@ -31,12 +31,18 @@ test("ends the waiting when the sandbox closes", async ({ sandbox }) => {
 
 test("keeps requests with their headers, answers and times, and masks keys and cookies", async () => {
   const sandbox = await startSandbox();
-  await call(sandbox, "status/session-1?verbose", undefined, { ...key(sandbox), cookie: "login=secret" });
+  await call(sandbox, "status/session-1?verbose", undefined, {
+    ...{ ...key(sandbox), cookie: "login=secret", "proxy-authorization": "Basic c2VjcmV0" },
+    ...{ "x-api-key": "secret", "x-auth-token": "secret", "x-shop": "open" },
+  });
   const [request] = sandbox.ledger.requests();
   expect(request).toMatchObject({
     method: "GET",
     path: "/api/v1/tracking/status/session-1?verbose",
-    headers: { authorization: "Bearer •••", cookie: "•••" },
+    headers: {
+      ...{ authorization: "Bearer •••", cookie: "•••", "proxy-authorization": "Basic •••" },
+      ...{ "x-api-key": "•••", "x-auth-token": "•••", "x-shop": "open" },
+    },
     body: null,
     status: 200,
     response: '{"sessionId":"session-1","hasAffiliate":false}',

@@ -1,5 +1,7 @@
-import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { chmodSync, closeSync, openSync, readSync, statSync } from "node:fs";
 import { type Database, openDatabase } from "./sqlite.js";
+
+export const IN_MEMORY = ":memory:";
 
 /** "afsb" marks a file as a sandbox's ledger: no other database is taken for one. */
 const APPLICATION_ID = 0x61667362;
@@ -54,6 +56,7 @@ export function openLedgerFile(file: string): Database {
   let database: Database | undefined;
   try {
     refuseForeignFile(file);
+    if (file !== IN_MEMORY) keepPrivate(file);
     database = openDatabase(file);
     openFiles.set(database, identityOf(file));
     // The mark first: in the journal of `wal`, it could reach the file after a `kill -9`.
@@ -63,6 +66,19 @@ export function openLedgerFile(file: string): Database {
   } catch (error) {
     if (database) closeDatabase(database);
     throw explained(error as Error, file);
+  }
+}
+
+/** It has customers' addresses. SQLite gives the files beside it the same rights. */
+function keepPrivate(file: string): void {
+  for (const each of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) {
+    try {
+      // Of a file that is there, `open` changes no rights.
+      if (each === file) closeSync(openSync(file, "a", 0o600));
+      chmodSync(each, 0o600);
+    } catch {
+      // There is none, or SQLite says why it cannot be opened.
+    }
   }
 }
 

@@ -18,7 +18,7 @@ import {
   type Where,
 } from "./entries.js";
 import { faultsTable } from "./faults.js";
-import { closeLedgerFile, openLedgerFile } from "./file.js";
+import { closeLedgerFile, IN_MEMORY, openLedgerFile } from "./file.js";
 import { leadsTable, type NewLead } from "./leads.js";
 import { requestsTable } from "./requests.js";
 import type { Database } from "./sqlite.js";
@@ -73,7 +73,7 @@ function tablesOf(database: Database) {
 }
 
 /** In `file`, or in memory. Throws if the file is in use or is something else. */
-export function openLedger(file = ":memory:"): LedgerStore {
+export function openLedger(file = IN_MEMORY): LedgerStore {
   const database = openLedgerFile(file);
   const tables = tablesOf(database);
   const { clicks, leads, requests } = tables;
