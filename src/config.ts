@@ -7,7 +7,7 @@ import type { AffiliateOptions, DeliverySettings } from "./options.js";
 import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
 import type { Outbox } from "./outbox/outbox.js";
 import type { AmbiguousPolicy, DeliveryPlan } from "./outbox/remote.js";
-import type { OutgoingProxy } from "./service/dispatcher.js";
+import { isLoopback, type OutgoingProxy } from "./service/dispatcher.js";
 import { readOptions, type SchemaOf } from "./shared/read-options.js";
 import { Secret } from "./shared/secret.js";
 import { createSignatures, type Signatures } from "./shared/signatures.js";
@@ -103,7 +103,7 @@ const schema = z.strictObject({
   ),
   signed: z.optional(
     z.custom<string | readonly string[]>(areSecrets, {
-      error: "must be a secret, or a list of them, newest first",
+      error: "must be a secret of at least 16 bytes, or a list of them, newest first",
     }),
   ),
 } satisfies SchemaOf<AffiliateOptions & { readonly delivery?: DeliverySettings | undefined }>);
@@ -214,19 +214,11 @@ function problemWith(address: string | URL, allowInsecure: boolean): string | un
 
 function areSecrets(value: unknown): boolean {
   const secrets = [value].flat();
-  return secrets.length > 0 && secrets.every((secret) => typeof secret === "string" && secret !== "");
+  const isLong = (secret: unknown) => typeof secret === "string" && Buffer.byteLength(secret) >= 16;
+  return secrets.length > 0 && secrets.every(isLong);
 }
 
 function isProxy(address: string | URL): boolean {
   if (address === "environment") return true;
   return URL.canParse(String(address)) && /^https?:$/.test(new URL(address).protocol);
-}
-
-function isLoopback(hostname: string): boolean {
-  return (
-    hostname === "localhost" ||
-    hostname.endsWith(".localhost") ||
-    hostname === "[::1]" ||
-    /^127(\.\d+){3}$/.test(hostname)
-  );
 }

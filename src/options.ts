@@ -102,7 +102,7 @@ export interface AffiliateOptions {
    */
   readonly confirmReferral?: "login-session" | "always" | "never" | undefined;
   /**
-   * A secret, or several. `onClick` signs its cookies with the first, and only cookies that one of
+   * A secret of at least 16 bytes, or several. `onClick` signs its cookies with the first, and only cookies that one of
    * them signed are read. Not for sites with the service's browser snippet, which cannot sign.
    * Default: none; all cookies are read.
    */

@@ -107,6 +107,8 @@ describe("options", () => {
     ["proxy", true],
     ["confirmReferral", "sometimes"],
     ["signed", ""],
+    ["signed", "15 bytes of key"],
+    ["signed", ["a secret of 16 b", "ä short secret"]],
     ["signed", []],
     ["signed", ["new", ""]],
     ["delivery", 8],

@@ -7,7 +7,7 @@ import { systemClock } from "../src/shared/clock.js";
 import { createShutdown } from "../src/shutdown.js";
 import { answering, closedPort, faultyServices, resetting, silent } from "./helpers/faulty-service.js";
 import { fixture } from "./helpers/fixture.js";
-import { startProxy } from "./helpers/proxy.js";
+import { beyond, startProxy } from "./helpers/proxy.js";
 import { scratchDirectory } from "./helpers/scratch.js";
 import { throwing } from "./helpers/throwing.js";
 
@@ -79,7 +79,7 @@ it("ends all the same if it cannot send what it has, and says what is lost with 
     down: host(["ends by itself", down]),
     unanswered: host([one, unanswered?.url, slow]),
     unconnected: host([one, `https://127.0.0.1:${mute.port}`, slow]),
-    tunnelled: host([one, tunnelled?.url, { ...slow, proxy }]),
+    tunnelled: host([one, beyond(tunnelled?.url ?? ""), { ...slow, proxy, allowInsecure: true }]),
     // Some events are delivered all the time, and others are not.
     flaky: host(["goes on reporting", flaky.url]),
     slowLogger: host(["ends by itself with a logger that takes its time", down]),

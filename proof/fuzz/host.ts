@@ -33,7 +33,7 @@ export async function runHost(): Promise<void> {
   const outbox = recordingOutbox();
   const options = { baseUrl: "http://127.0.0.1:1", clientId: 1, apiKey: API_KEY, outbox, logger };
   const plain = affiliate(options);
-  const signed = affiliate({ ...options, signed: ["new", "old"] });
+  const signed = affiliate({ ...options, signed: ["the newest secret", "an earlier secret"] });
   const flooded = await startFlooded(API_KEY, logger);
   let events = 0;
   const look = setInterval(() => {

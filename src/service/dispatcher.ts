@@ -46,7 +46,8 @@ export function dispatcherTo(options: DispatcherOptions): (undici: Undici) => Di
     autoSelectFamilyAttemptTimeout: Math.max(10, Math.floor(connectTimeoutMs / 2)),
   };
   const direct = ({ buildConnector }: Undici) => unreferenced(buildConnector(connecting));
-  if (proxy === undefined)
+  // A proxy would get the request in clear, and send it to a service on its own machine.
+  if (proxy === undefined || isLoopback(baseUrl.hostname))
     return (undici) => new undici.Pool(baseUrl.origin, { ...pool, connect: direct(undici) });
 
   const tunnelsBy = (undici: Undici) => {
@@ -69,6 +70,13 @@ export function dispatcherTo(options: DispatcherOptions): (undici: Undici) => Di
   // If NO_PROXY names the host, undici uses `connect`.
   return (undici) =>
     new undici.EnvHttpProxyAgent({ ...tunnelsBy(undici), ...proxies, connect: direct(undici) });
+}
+
+/** Whether a URL's host name stands for this machine. */
+export function isLoopback(hostname: string): boolean {
+  return /^(?:(?:.+\.)?localhost\.?|127\.[\d.]+|0\.0\.0\.0|\[::1?\]|\[::ffff:7f[\da-f]{2}:[\da-f]+\])$/.test(
+    hostname,
+  );
 }
 
 function proxiesOfEnvironment(env: NodeJS.ProcessEnv): { httpProxy: string; httpsProxy: string } {

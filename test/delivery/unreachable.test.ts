@@ -4,7 +4,7 @@ import { tlsAdvice } from "../../src/delivery/tls-advice.js";
 import { certificates } from "../helpers/certificates.js";
 import { closedPort, faultyService } from "../helpers/faulty-service.js";
 import { pay } from "../helpers/pay.js";
-import { type ConnectAnswer, startProxy } from "../helpers/proxy.js";
+import { beyond, type ConnectAnswer, startProxy } from "../helpers/proxy.js";
 import { startService } from "../helpers/service.js";
 import { linesLogger, startTracker } from "../helpers/tracker.js";
 
@@ -56,7 +56,8 @@ describe("an outgoing proxy that opens no tunnel", () => {
     const proxy = address.replace("://", "://bob:pa55word@");
     vi.stubEnv("http_proxy", proxy);
     const lines = await loggedInOutage({
-      baseUrl: service.url,
+      baseUrl: beyond(service.url),
+      allowInsecure: true,
       proxy: answer === 502 ? "environment" : proxy,
       delivery: { connectTimeoutMs: 100 },
     });
@@ -66,6 +67,17 @@ describe("an outgoing proxy that opens no tunnel", () => {
     expect(asked.length).toBeLessThanOrEqual(8 + 1);
     expect(service.received).toEqual([]);
   });
+});
+
+it.each([
+  ["https://tracking.example", 1],
+  ["http://127.0.0.1:1", 0],
+])("NODE_TLS_REJECT_UNAUTHORIZED=0 is told as a tracker of %s is made, %i times", (baseUrl, times) => {
+  vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+  const { lines, ...logger } = linesLogger();
+  startTracker({ baseUrl, logger });
+  vi.unstubAllEnvs();
+  expect(lines.filter((line) => line.includes("NODE_TLS_REJECT_UNAUTHORIZED"))).toHaveLength(times);
 });
 
 describe("a connection that TLS does not let stand", () => {

@@ -39,7 +39,7 @@ export function certificates() {
       writeFileSync(file("index.txt"), "");
       writeFileSync(
         file("ca.cnf"),
-        `[ca]\ndefault_ca=d\n[d]\ndatabase=index.txt\nnew_certs_dir=.\nrand_serial=yes\ndefault_md=sha256\npolicy=p\nx509_extensions=x\n[p]\ncommonName=supplied\n[x]\nsubjectAltName=IP:${address}\n`,
+        `[ca]\ndefault_ca=d\n[d]\ndatabase=index.txt\nnew_certs_dir=.\nrand_serial=yes\ndefault_md=sha256\npolicy=p\nx509_extensions=x\n[p]\ncommonName=supplied\n[x]\nsubjectAltName=IP:${address},DNS:service.test\n`,
       );
       openssl(`req -new ${newKey(name)} -out ${name}.csr -subj /CN=${address}`);
       const signer = "-config ca.cnf -cert authority.crt -keyfile authority.key";

@@ -11,6 +11,9 @@ import type { Certificate } from "./certificates.js";
  */
 export type ConnectAnswer = "silence" | "close" | "reset" | number;
 
+/** A service's address by a name that only the proxy resolves: nothing asks a proxy for a loopback address. */
+export const beyond = (url: string): string => url.replace("127.0.0.1", "service.test");
+
 /** A proxy that tunnels, or answers CONNECT as it is told to. Ends with the test. */
 export async function startProxy(answer?: ConnectAnswer, tls?: Certificate) {
   const asked: Pick<IncomingMessage, "method" | "url" | "headers">[] = [];
@@ -27,7 +30,8 @@ export async function startProxy(answer?: ConnectAnswer, tls?: Certificate) {
     if (answer === "reset") return void (socket as Socket).resetAndDestroy();
     if (answer !== undefined) return void socket.end(`HTTP/1.1 ${answer} No\r\n\r\n`);
     const { hostname, port } = new URL(`http://${url}`);
-    const upstream = connect(Number(port), hostname, () => {
+    const host = hostname === "service.test" ? "127.0.0.1" : hostname;
+    const upstream = connect(Number(port), host, () => {
       socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
       upstream.write(head);
       socket.pipe(upstream).pipe(socket);

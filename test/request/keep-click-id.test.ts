@@ -144,7 +144,7 @@ describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
     );
     expect(() => tracker.keepClickId({ maxAgeMs: 0 })).toThrow(OptionsError);
     for (const [option, value] of [
-      ["signed", "a secret"],
+      ["signed", "a secret of 32 random characters"],
       ["cookiePrefix", "__Host-"],
     ] as const) {
       await expect(site({}, { [option]: value })).rejects.toThrow(

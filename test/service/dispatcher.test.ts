@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { outcomeOf } from "../../src/delivery/outcome.js";
+import { isLoopback } from "../../src/service/dispatcher.js";
 import { certificates } from "../helpers/certificates.js";
 import { faultyService } from "../helpers/faulty-service.js";
 import { fixture } from "../helpers/fixture.js";
 import { pay } from "../helpers/pay.js";
-import { startProxy } from "../helpers/proxy.js";
+import { beyond, startProxy } from "../helpers/proxy.js";
 import { startService } from "../helpers/service.js";
 import { API_KEY, startTracker } from "../helpers/tracker.js";
 import { post, transportTo } from "./helpers.js";
@@ -17,12 +18,18 @@ describe("an outgoing proxy", () => {
   it("is given a tunnel's host, and never the key or the event", async () => {
     const { url, received } = await startService();
     const { address, asked } = await startProxy();
-    const tracker = startTracker({ baseUrl: url, proxy: address.replace("http://", "http://bob:pa55word@") });
+    const baseUrl = beyond(url);
+    const allowInsecure = true;
+    const tracker = startTracker({
+      baseUrl,
+      allowInsecure,
+      proxy: address.replace("http://", "http://bob:pa55word@"),
+    });
     await pay(tracker);
     await tracker.flush();
     expect(received).toMatchObject([{ headers: { authorization: `Bearer ${API_KEY}` } }]);
     expect(received[0]?.headers).not.toHaveProperty("proxy-authorization");
-    expect(asked).toMatchObject([{ method: "CONNECT", url: new URL(url).host }]);
+    expect(asked).toMatchObject([{ method: "CONNECT", url: new URL(baseUrl).host }]);
     expect(asked[0]?.headers["proxy-authorization"]).toBe(`Basic ${btoa("bob:pa55word")}`);
     expect(JSON.stringify(asked)).not.toMatch(new RegExp(`${API_KEY}|ada@`));
   });
@@ -31,7 +38,7 @@ describe("an outgoing proxy", () => {
     "that answers CONNECT with %s leaves the request unsent, and is asked once",
     async (answer) => {
       const { url, received } = await startService();
-      for (const baseUrl of [url, url.replace("http:", "https:")]) {
+      for (const baseUrl of [beyond(url), beyond(url).replace("http:", "https:")]) {
         const { address, asked } = await startProxy(answer);
         const attempt = await transportTo(baseUrl, { proxy: new URL(address) }).send(post);
         expect(attempt).toMatchObject({ ...UNSENT, error: { code: "ERR_PROXY" } });
@@ -47,7 +54,7 @@ describe("an outgoing proxy", () => {
     const service = await faultyService({ tls: made.valid });
     const trusted = await startProxy(undefined, made.valid);
     const expired = await startProxy(undefined, made.expired);
-    const proxies = [trusted.address, expired.address].map((address) => [service.url, address]);
+    const proxies = [trusted.address, expired.address].map((address) => [beyond(service.url), address]);
     const run = attempts(proxies, { NODE_EXTRA_CA_CERTS: made.authorityFile, NODE_NO_WARNINGS: "1" });
     expect((await run.over).stderr).toBe("");
     expect(run.said).toEqual([
@@ -60,7 +67,11 @@ describe("an outgoing proxy", () => {
   it("that never answers leaves the request unsent, and is left for a new try", async () => {
     const { url } = await startService();
     const { address, asked } = await startProxy("silence");
-    const transport = transportTo(url, { proxy: new URL(address), connectTimeoutMs: 50, connections: 1 });
+    const transport = transportTo(beyond(url), {
+      proxy: new URL(address),
+      connectTimeoutMs: 50,
+      connections: 1,
+    });
     expect(await transport.send(post)).toMatchObject(UNSENT);
     expect(await transport.send(post)).toMatchObject(UNSENT);
     expect(asked).toHaveLength(2);
@@ -69,9 +80,39 @@ describe("an outgoing proxy", () => {
   it("leaves a request in doubt that was sent into the tunnel and not answered", async () => {
     const { url, received } = await startService((_request, res) => void res.destroy());
     const { address } = await startProxy();
-    const attempt = await transportTo(url, { proxy: new URL(address) }).send(post);
+    const attempt = await transportTo(beyond(url), { proxy: new URL(address) }).send(post);
     expect(attempt).toMatchObject({ type: "no-answer", requestSent: true });
     expect(received).toHaveLength(1);
+  });
+
+  it("is asked for no loopback address, whoever names it", async () => {
+    const { url, received } = await startService();
+    const { address, asked } = await startProxy();
+    vi.stubEnv("http_proxy", address);
+    for (const proxy of [new URL(address), "environment"] as const) {
+      const attempt = await transportTo(url.replace("127.0.0.1", "localhost"), { proxy }).send(post);
+      expect(attempt).toMatchObject({ type: "answer", status: 200 });
+    }
+    expect([asked.length, received.length]).toEqual([0, 2]);
+    vi.unstubAllEnvs();
+  });
+
+  it.each([
+    ...["localhost", "LOCALHOST.", "shop.localhost", "127.0.0.1", "127.1", "0x7f.1", "2130706433", "0.0.0.0"],
+    ...["[::1]", "[0:0:0:0:0:0:0:1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f01:203]"],
+  ])("has nothing to do with %s, which is this machine", (host) => {
+    expect(isLoopback(new URL(`http://${host}`).hostname)).toBe(true);
+  });
+
+  it.each([
+    "localhost.example",
+    "notlocalhost",
+    "127.0.0.1.example",
+    "126.0.0.1",
+    "[::2]",
+    "[::ffff:8.8.8.8]",
+  ])("is asked for %s", (host) => {
+    expect(isLoopback(new URL(`http://${host}`).hostname)).toBe(false);
   });
 
   describe("of the environment", () => {
@@ -81,13 +122,14 @@ describe("an outgoing proxy", () => {
       const { url, received } = await startService();
       const { address, asked } = await startProxy();
       vi.stubEnv("http_proxy", address);
-      const through = transportTo(url, { proxy: "environment" });
+      const through = transportTo(beyond(url), { proxy: "environment" });
       expect(await through.send(post)).toMatchObject({ type: "answer", status: 200 });
       expect(asked).toHaveLength(1);
-      vi.stubEnv("no_proxy", "127.0.0.1");
-      const around = transportTo(url, { proxy: "environment" });
-      expect(await around.send(post)).toMatchObject({ type: "answer", status: 200 });
-      expect([asked.length, received.length]).toEqual([1, 2]);
+      vi.stubEnv("no_proxy", "service.test");
+      const around = transportTo(beyond(url), { proxy: "environment" });
+      // Only the proxy knows the name.
+      expect(await around.send(post)).toMatchObject(UNSENT);
+      expect([asked.length, received.length]).toEqual([1, 1]);
     });
 
     it("is used only if the host says so", async () => {
@@ -100,7 +142,7 @@ describe("an outgoing proxy", () => {
 
     it("is refused if it has no address, which is not repeated", () => {
       vi.stubEnv("https_proxy", "bob:pa55word@proxy");
-      expect(() => startTracker({ baseUrl: "http://127.0.0.1:1", proxy: "environment" })).toThrow(
+      expect(() => startTracker({ baseUrl: "https://tracking.example", proxy: "environment" })).toThrow(
         /^affiliate: `proxy` is the environment's, and HTTPS_PROXY or HTTP_PROXY is no address((?!pa55word).)*$/,
       );
     });

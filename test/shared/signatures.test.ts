@@ -12,6 +12,8 @@ import { anyCharacter } from "../helpers/any-character.js";
 import { browser } from "../helpers/docs/shop.js";
 import { trackerWithService } from "../helpers/tracker-with-service.js";
 
+const SECRET = "the newest secret of the shop";
+const OLD_SECRET = "an earlier secret of the shop";
 const THIRTY_DAYS_MS = 30 * 24 * 60 * 60 * 1_000;
 
 function signed(secret: string, name: string, value: string): string {
@@ -99,7 +101,7 @@ describe("cookies", () => {
     (response.get("Set-Cookie") ?? []).map((cookie) => cookie.split(";")[0] ?? "");
 
   it("are signed by `onClick`, and give the bare ids", async () => {
-    const { app, tracker, posted } = await shop({ signed: "a secret" });
+    const { app, tracker, posted } = await shop({ signed: SECRET });
     const visitor = browser(app);
     const first = await visitor.get("/?ref=ALICE");
     const { clickId, sessionId } = first.body;
@@ -114,34 +116,34 @@ describe("cookies", () => {
   });
 
   it("count for nothing if they are not signed", async () => {
-    const { snapshotOf } = await shop({ signed: ["a secret"] });
+    const { snapshotOf } = await shop({ signed: [SECRET] });
     expect(await snapshotOf("svc_click_id=c1; svc_session_id=s1")).toEqual({});
     const elsewhere = signed("another secret", "svc_click_id", "c1");
     expect(await snapshotOf(`svc_click_id=${elsewhere}`)).toEqual({});
   });
 
   it("of an old secret still count, and new ones have the new secret", async () => {
-    const { app, snapshotOf } = await shop({ signed: ["new", "old"] });
-    expect(await snapshotOf(`svc_click_id=${signed("old", "svc_click_id", "c1")}`)).toEqual({
+    const { app, snapshotOf } = await shop({ signed: [SECRET, OLD_SECRET] });
+    expect(await snapshotOf(`svc_click_id=${signed(OLD_SECRET, "svc_click_id", "c1")}`)).toEqual({
       clickId: "c1",
     });
     const [click = ""] = pairsOf(await browser(app).get("/?ref=ALICE"));
     expect(
-      createSignatures([new Secret("new")]).verified("svc_click_id", click.split("=")[1] ?? ""),
+      createSignatures([new Secret(SECRET)]).verified("svc_click_id", click.split("=")[1] ?? ""),
     ).toBeDefined();
   });
 
   it("of one name: the first counts; if they are signed, the first that is", async () => {
     const plain = await shop();
     expect(await plain.snapshotOf("svc_click_id=tossed; svc_click_id=c1")).toEqual({ clickId: "tossed" });
-    const { snapshotOf } = await shop({ signed: "a secret" });
-    const genuine = signed("a secret", "svc_click_id", "c1");
+    const { snapshotOf } = await shop({ signed: SECRET });
+    const genuine = signed(SECRET, "svc_click_id", "c1");
     expect(await snapshotOf(`svc_click_id=tossed; svc_click_id=${genuine}`)).toEqual({ clickId: "c1" });
   });
 
   it("are verified once a request, also if all are forged", () => {
     let verifications = 0;
-    const signatures = createSignatures([new Secret("a secret")]);
+    const signatures = createSignatures([new Secret(SECRET)]);
     const config = {
       cookieName: "svc_click_id",
       session: undefined,

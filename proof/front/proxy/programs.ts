@@ -7,7 +7,7 @@ export type Mode = "allows" | "answers 403" | "answers 407" | "is down";
 /** An outgoing proxy. */
 export interface ProxyProgram {
   readonly name: string;
-  /** Starts it on a port. For each tunnel it writes `CONNECT 127.0.0.1` into `log`. */
+  /** Starts it on a port. For each tunnel it writes `CONNECT` and the address into `log`. */
   start(mode: Exclude<Mode, "is down">, port: number, log: string): Promise<Gateway>;
 }
 

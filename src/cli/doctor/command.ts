@@ -11,7 +11,7 @@ import { passwordHider } from "../outbox/passwords.js";
 import type { Terminal } from "../terminal.js";
 import { lastInSandbox } from "./last-in-sandbox.js";
 import { checkOutbox } from "./outbox.js";
-import { checkName, checkTls } from "./reach.js";
+import { checkName, checkTls, checkTlsSetting } from "./reach.js";
 import { checkSession, checkStatus, noTestClick, sendTestClick, type Target } from "./service.js";
 
 const help = `Usage: express-affiliate doctor --base-url URL --client-id N [options]
@@ -49,6 +49,7 @@ export async function doctorCommand(args: string[], terminal: Terminal): Promise
   let flags: Flags;
   let target: Target | undefined;
   let location: OutboxLocation | undefined;
+  let tlsSetting: CheckResult | undefined;
   try {
     flags = parseFlags(args);
     if (flags.help) {
@@ -57,15 +58,17 @@ export async function doctorCommand(args: string[], terminal: Terminal): Promise
     }
     const env = withEnvFile(terminal.env, flags["env-file"]);
     location = outboxFrom(flags, env);
-    if (!location || OF_THE_SERVICE.some((name) => flags[name] !== undefined))
+    if (!location || OF_THE_SERVICE.some((name) => flags[name] !== undefined)) {
       target = targetFrom(flags, env);
+      tlsSetting = checkTlsSetting(env);
+    }
   } catch (error) {
     return refuseArguments("doctor", passwordHider(args)(inFlags(errorFrom(error))), terminal);
   }
   const findings: CheckResult[] = [];
   // For every text: the service may repeat the key or an address anywhere.
   const hide = (text: string) => maskEmails(presentable(text, target?.apiKey));
-  for await (const { type, text } of examine(target, flags, location)) {
+  for await (const { type, text } of examine(target, flags, location, tlsSetting)) {
     const finding = { type, text: hide(text) };
     findings.push(finding);
     if (!flags.json) print(finding, terminal);
@@ -159,7 +162,9 @@ async function* examine(
   target: Target | undefined,
   flags: Flags,
   location: OutboxLocation | undefined,
+  tlsSetting: CheckResult | undefined,
 ): AsyncGenerator<CheckResult> {
+  if (tlsSetting) yield tlsSetting;
   if (target) yield* examineService(target, flags);
   if (location) yield* checkOutbox(location, target?.clientId, flags.last);
 }

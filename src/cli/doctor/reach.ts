@@ -43,6 +43,15 @@ export async function checkName({ hostname }: URL): Promise<CheckResult> {
   }
 }
 
+/** Whether Node is told to trust any certificate. */
+export function checkTlsSetting(env: NodeJS.ProcessEnv): CheckResult | undefined {
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED !== "0") return undefined;
+  return wrong(
+    "NODE_TLS_REJECT_UNAUTHORIZED is 0: no certificate is checked, and anybody on the way can read the key; " +
+      "unset it, and name the authority's file in NODE_EXTRA_CA_CERTS",
+  );
+}
+
 /** Whether this machine trusts the service's certificate, and for how long it is valid. */
 export async function checkTls(
   { protocol, hostname, port }: URL,
@@ -58,6 +67,8 @@ export async function checkTls(
     port: Number(port || 443),
     ...(isIP(host) === 0 && { servername: host }),
     ...(ca !== undefined && { ca }),
+    // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
+    rejectUnauthorized: true,
     timeout: TIMEOUT_MS,
   });
   try {

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { doctorCommand } from "../../../src/cli/doctor/command.js";
 import { checkName, checkTls } from "../../../src/cli/doctor/reach.js";
 import type { Terminal } from "../../../src/cli/terminal.js";
@@ -51,6 +51,20 @@ describe("doctor", () => {
     ]);
     expect(code).toBe(0);
     expect(sandbox.ledger.requests().map(({ method }) => method)).toEqual(["GET", "GET"]);
+  });
+
+  it("finds NODE_TLS_REJECT_UNAUTHORIZED=0 wrong, also in a file of variables", async ({ address }) => {
+    const file = join(scratchDirectory(), ".env");
+    writeFileSync(file, "NODE_TLS_REJECT_UNAUTHORIZED=0\n");
+    const ways = [
+      await doctor(address, { env: { NODE_TLS_REJECT_UNAUTHORIZED: "0" } }),
+      await doctor([...address, "--env-file", file]),
+    ];
+    for (const { code, out } of ways) {
+      expect(code).toBe(1);
+      expect(out[0]).toMatch(/^WRONG {3}NODE_TLS_REJECT_UNAUTHORIZED is 0: no certificate is checked/);
+      expect(out.at(-1)).toBe("not healthy: 1 finding is WRONG");
+    }
   });
 
   it("reads a file of variables as Node does, if one is named", async ({ address }) => {
@@ -334,6 +348,16 @@ describe("checkName", () => {
 });
 
 describe("checkTls", () => {
+  test("trusts no certificate because NODE_TLS_REJECT_UNAUTHORIZED says so", async () => {
+    vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+    const found = await checkTls(new URL((await faultyService({ tls: certificates().selfSigned })).url));
+    vi.unstubAllEnvs();
+    expect(found).toMatchObject({
+      type: "wrong",
+      text: expect.stringContaining("no trusted TLS connection"),
+    });
+  });
+
   const made = certificates();
 
   const serve = async (tls: typeof made.valid) => new URL((await faultyService({ tls })).url);
