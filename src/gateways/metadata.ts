@@ -2,7 +2,9 @@ import { type Gateway, gatewayError } from "./errors.js";
 
 /** What `req.affiliate.snapshot()` gives, also as a row's nullable columns. */
 export type Snapshot = {
+  /** The id of the click that brought the visitor. */
   readonly clickId?: string | null | undefined;
+  /** The visitor's session id. */
   readonly sessionId?: string | null | undefined;
 };
 

@@ -2,6 +2,7 @@ import type { Snapshot } from "./metadata.js";
 
 /** A payment that the gateway has taken. */
 export interface Sale {
+  /** `"payment"`. */
   readonly type: "payment";
   /** For `tracker.trackPayment`. Its id is the one that each refund of it has. */
   readonly payment: {
@@ -21,6 +22,7 @@ export interface Sale {
 
 /** Money that went back to the customer. What the gateway does not say is absent. */
 export interface Refund {
+  /** `"refund"`. */
   readonly type: "refund";
   /** That of the sale. */
   readonly paymentId: string;

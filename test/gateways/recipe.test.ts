@@ -126,7 +126,7 @@ describe("what the samples of the past lost", () => {
     const { post, left, tracker } = await startShop();
     await post(sold());
     await post(returned(500));
-    expect(left()).toMatchObject([{ amount: 5 }]);
+    expect(left()).toMatchObject([{ amount: 5, currency: "EUR" }]);
     await post(returned(1_990));
     expect(left()).toEqual([]);
     expect(tracker.stats().queued).toBe(0);

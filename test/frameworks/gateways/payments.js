@@ -51,16 +51,16 @@ export function createShop({
     const receipt = await tracker.trackPayment(paid, user ? user.affiliate : attribution);
     if (receipt.reason === "invalid") invalid.set(payment.paymentId, sale);
     else if (receipt.outcome === "rejected") return 500;
-    if (receipt.id) sales.set(payment.paymentId, { payment, receiptId: receipt.id });
+    if (receipt.id) sales.set(payment.paymentId, { ...sale, receiptId: receipt.id });
     return correct(payment.paymentId);
   }
 
   async function correct(paymentId) {
     const [sale, all] = [sales.get(paymentId), refunds.get(paymentId)];
     if (!sale || !all) return 204;
-    const { amount, isFull, isDisputed } = refunded(sale.payment, all);
-    const isWithdrawn = isFull && (await tracker.cancelPayment(paymentId)) === "cancelled";
-    corrections.set(paymentId, { amount, isDisputed, isWithdrawn, receiptId: sale.receiptId });
+    const back = refunded(sale.payment, all);
+    const isWithdrawn = back.isFull && (await tracker.cancelPayment(paymentId)) === "cancelled";
+    corrections.set(paymentId, { ...sale, ...back, isWithdrawn });
     return 204;
   }
   // #endregion
