@@ -138,7 +138,7 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
     trackPayment: reporter<Payment>("payment"),
     client,
     ...createWithdrawal({ clientId, outbox }),
-    deadLetters: shownLetters(outbox.deadLetters),
+    deadLetters: shownLetters(outbox.deadLetters, journal.decided),
     stats(): Stats {
       const { queued, scheduled, byKind, dead, oldest, trouble } = outbox.counts();
       const { counts } = journal;

@@ -15,12 +15,15 @@ import { createState } from "./state.js";
 /** What `dashboard()` takes. */
 export interface DashboardOptions {
   /**
-   * Whether this request may see the dashboard, and retry and discard dead letters. Called first
-   * for every request. If it throws, or gives anything but `true` or a promise of it, the answer is
-   * 403.
+   * Whether this request may see the dashboard or, if it is a POST, retry and discard dead letters:
+   * `true`, or `{ by }` with the name that a notice and a line in the log then have. Called first
+   * for every request. If it throws, or gives anything else or a promise of it, the answer is 403.
    */
-  readonly authorize: (req: Request) => boolean | undefined | Promise<boolean | undefined>;
+  readonly authorize: (req: Request) => Authorized | Promise<Authorized>;
 }
+
+/** What `authorize` gives. */
+export type Authorized = boolean | { readonly by: string } | undefined;
 
 const A_FUNCTION = "must be a function of the request that returns whether it may see the dashboard";
 
@@ -30,7 +33,7 @@ const schema = z.strictObject({
   }),
 } satisfies SchemaOf<DashboardOptions>);
 
-type Route = (req: Request, res: Response) => void | Promise<void>;
+type Route = (req: Request, res: Response, by?: string) => void | Promise<void>;
 
 /**
  * A page for operators: `app.use("/admin/affiliate", dashboard(tracker, { authorize }))`. It shows
@@ -52,18 +55,28 @@ export function dashboard(tracker: Affiliate, options: DashboardOptions): Reques
     ["GET /state", json((req, res) => ({ token: tokenFor(req, res), ...state() }))],
     ["GET /dead-letters", json((req) => listFor(deadLetters, queryOf(req)))],
     ["GET /sum", json((req) => sumOf(deadLetters, queryOf(req)))],
-    ["POST /retry", action(async (body) => ({ retried: await retry(deadLetters, wantedFrom(body)) }))],
-    ["POST /discard", action(async (body) => ({ discarded: await discard(deadLetters, wantedFrom(body)) }))],
+    [
+      "POST /retry",
+      action(async (body, by) => ({ retried: await retry(deadLetters, wantedFrom(body), by) })),
+    ],
+    [
+      "POST /discard",
+      action(async (body, by) => ({ discarded: await discard(deadLetters, wantedFrom(body), by) })),
+    ],
   ]);
   for (const [name, type, text] of files) {
     routes.set(`GET /${name}`, (_req, res) => send(res, 200, type, text));
   }
 
-  async function isAuthorized(req: Request): Promise<boolean> {
+  async function authorized(req: Request): Promise<{ readonly by?: string } | undefined> {
     try {
-      return (await authorize(req)) === true;
+      const answer = await authorize(req);
+      if (answer === true) return {};
+      // Not any object: a user's own would let every user in.
+      const isNamed = typeof answer === "object" && typeof answer.by === "string" && answer.by !== "";
+      return isNamed ? { by: answer.by } : undefined;
     } catch {
-      return false;
+      return undefined;
     }
   }
 
@@ -71,11 +84,12 @@ export function dashboard(tracker: Affiliate, options: DashboardOptions): Reques
     // Never `next(error)`: the host's error page might show too much to the wrong people.
     try {
       protect(res);
-      if (!(await isAuthorized(req))) return send(res, 403, "text/plain", "Forbidden");
+      const reader = await authorized(req);
+      if (!reader) return send(res, 403, "text/plain", "Forbidden");
       const { method, path } = req;
       const route = routes.get(`${method === "HEAD" ? "GET" : method} ${path}`);
       if (!route) throw missing(routes, path, res);
-      await route(req, res);
+      await route(req, res, reader.by);
     } catch (error) {
       if (res.headersSent) return void res.destroy();
       const { status, message } = error instanceof Refused ? error : STORAGE_FAILS;
@@ -104,10 +118,10 @@ function json(read: (req: Request, res: Response) => unknown): Route {
   };
 }
 
-function action(act: (body: unknown) => Promise<unknown>): Route {
-  return async (req, res) => {
+function action(act: (body: unknown, by: string | undefined) => Promise<unknown>): Route {
+  return async (req, res, by) => {
     refuseForeignAction(req);
-    sendJson(res, 200, await act(await readJson(req)));
+    sendJson(res, 200, await act(await readJson(req), by));
   };
 }
 

@@ -3,4 +3,4 @@
  *
  * @module express-affiliate/dashboard
  */
-export { type DashboardOptions, dashboard } from "./dashboard.js";
+export { type Authorized, type DashboardOptions, dashboard } from "./dashboard.js";

@@ -42,9 +42,14 @@ export function refuseForeignAction(req: Request): void {
 }
 
 /** By Sec-Fetch-Site, which no proxy changes; Origin over plain `http:` to another machine. */
-function isSameOrigin({ headers }: Request): boolean {
+function isSameOrigin({ headers, secure }: Request): boolean {
   const { origin, host } = headers;
   const site = headers["sec-fetch-site"];
   if (site !== undefined) return site === "same-origin";
-  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host?.toLowerCase();
+  if (origin === undefined || !URL.canParse(origin)) return false;
+  const from = new URL(origin);
+  // Anyone on the way can write a page of `http:`. A proxy that Express does not trust may have
+  // taken the `https:` off.
+  const isHttps = secure || /^\s*https\b/i.test(String(headers["x-forwarded-proto"] ?? ""));
+  return from.host === host?.toLowerCase() && (from.protocol === "https:" || !isHttps);
 }

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { ConversionKind, EventKind, OutboxEvent } from "../conversion/events.js";
 import { byKind } from "../conversion/kinds.js";
-import type { Death } from "../outbox/dead-letters.js";
+import type { Death, Decision } from "../outbox/dead-letters.js";
 import type { Endpoint } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
 import { maskEmails } from "../shared/emails.js";
@@ -12,7 +12,16 @@ import { noticeOf } from "./event-notice.js";
 import { createLog, type Logger } from "./log.js";
 import type { DropReason, EventNotice, Notices, PauseReason, PauseScope, SkipReason } from "./notices.js";
 import { wordsOf } from "./rate-limit.js";
-import { duplicateLine, nameOf, notSentLine, pathOf, REMEDIES, WHY_DROPPED, WHY_SKIPPED } from "./words.js";
+import {
+  decisionLine,
+  duplicateLine,
+  nameOf,
+  notSentLine,
+  pathOf,
+  REMEDIES,
+  WHY_DROPPED,
+  WHY_SKIPPED,
+} from "./words.js";
 
 export type { Logger } from "./log.js";
 export type {
@@ -219,6 +228,11 @@ export function createJournal(parts: {
         `the status endpoint does not say whether an affiliate referred a visitor: ${because}; customers who are known by a ` +
           'login session alone are reported without that; check `apiKey`, or set `confirmReferral: "never"`',
       );
+    },
+    /** What an operator does to money leaves a trace, in production too. */
+    decided(decision: Decision) {
+      emit("decided", () => decision);
+      log("warn", decisionLine(decision));
     },
     resumed(scope: PauseScope) {
       const pausedMs = clock.now() - (pausedSince.get(scope) ?? clock.now());

@@ -1,5 +1,5 @@
 import type { EventKind } from "../conversion/events.js";
-import type { Death, DeathReason } from "../outbox/dead-letters.js";
+import type { Death, DeathReason, Decision } from "../outbox/dead-letters.js";
 import type { EndpointState, PauseReason, PauseScope } from "../service/endpoint-state.js";
 import type { Endpoint } from "../service/endpoints.js";
 
@@ -88,6 +88,8 @@ export interface Notices {
     /** Why it is not sent. */
     readonly reason: SkipReason;
   };
+  /** An operator has retried or discarded dead letters on the dashboard. */
+  decided: Decision;
   /** Only probes are sent, the next in `forMs`; it has been so for `pausedMs`. */
   paused: {
     /** `origin`, or one endpoint. */

@@ -1,5 +1,6 @@
 import type { EventKind, OutboxEvent } from "../conversion/events.js";
 import { fieldNames } from "../conversion/report.js";
+import type { Decision } from "../outbox/dead-letters.js";
 import { namedAs } from "../shared/printable.js";
 import type { DropReason, PauseReason, PauseScope, SkipReason } from "./notices.js";
 
@@ -51,6 +52,16 @@ export function duplicateLine(event: OutboxEvent, at: number | undefined): strin
 
 export function pathOf(scope: PauseScope): string {
   return scope === "origin" ? "the service" : `the endpoint ${scope}`;
+}
+
+export function decisionLine({ action, by, count, id, kind, reason, amount }: Decision): string {
+  const one =
+    id === undefined ? undefined : `the ${[reason, kind ?? "event"].filter(Boolean).join(" ")} (${id})`;
+  const what = one ?? [`${count} dead letters`, kind && `${kind}s`, reason].filter(Boolean).join(", ");
+  const worth = amount === undefined ? "" : ` of ${amount}`;
+  const done = action === "retry" ? "queued again" : "discarded";
+  const who = by === undefined ? "" : ` by ${JSON.stringify(by)}`;
+  return `on the dashboard, ${what}${worth} ${one || count === 1 ? "was" : "were"} ${done}${who}`;
 }
 
 /** What the host calls an event, if the host has a name for it, and the event's id. */

@@ -80,8 +80,9 @@ export function shownLetter(letter: DeadLetter): DeadLetter {
   return { ...letter, event: shownData(letter.event) };
 }
 
-export function shownLetters(stored: DeadLetters): DeadLetters {
+export function shownLetters(stored: DeadLetters, decided: (decision: Decision) => void): DeadLetters {
   return {
+    decided,
     list: async (query) => (await stored.list(query)).map(shownLetter),
     retry: (id) => stored.retry(id),
     retryAll: (filter) => stored.retryAll(filter),
@@ -119,6 +120,26 @@ export interface DeadLetterFilter {
 export interface DeadLetterQuery extends DeadLetterFilter {
   /** At most so many, oldest first. Default 100. */
   readonly limit?: number | undefined;
+  /** Only this one. */
+  readonly id?: string | undefined;
+}
+
+/** What an operator has done to dead letters, on the dashboard. */
+export interface Decision {
+  /** `retry`: queued again. `discard`: given up for good. */
+  readonly action: "retry" | "discard";
+  /** Who, if the dashboard's `authorize` said so. */
+  readonly by?: string;
+  /** How many events. */
+  readonly count: number;
+  /** Of one event: its id, as in its receipt. */
+  readonly id?: string;
+  /** The kind of all, if they are of one. */
+  readonly kind?: EventKind;
+  /** Why they were given up, if all were for one reason. */
+  readonly reason?: DeathReason;
+  /** What the payments among them come to. */
+  readonly amount?: number;
 }
 
 /** The dead letters of one outbox. */
@@ -138,6 +159,8 @@ export interface DeadLetters {
   sums?(filter?: DeadLetterFilter): Promise<readonly DeadLetterSum[]>;
   /** @internal The ids of what the filter means, oldest first. Without it, `list` is called. */
   ids?(filter?: DeadLetterFilter): Promise<readonly string[]>;
+  /** @internal Leaves a notice and a log line. */
+  decided?(decision: Decision): void;
 }
 
 /** Of one destination, or of all if it is `undefined`. */

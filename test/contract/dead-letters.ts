@@ -31,7 +31,7 @@ export function testDeadLetters(it: StageTests): void {
     assert.deepEqual(idsOf(await stage.outbox.deadLetters.list({ limit: 2 })), idsOf(events.slice(0, 2)));
   });
 
-  it("lists those of a kind, and of a reason", async (stage) => {
+  it("lists those of a kind, and of a reason, or one", async (stage) => {
     const { deadLetters } = stage.outbox;
     const [click, held, rejected] = [sample("click"), sample("payment"), sample("payment")];
     await stage.giveUp([click, rejected]);
@@ -43,6 +43,9 @@ export function testDeadLetters(it: StageTests): void {
     assert.deepEqual(await listed({ kind: "payment", reason: "unconfirmed" }), [held.id]);
     assert.deepEqual(await listed({ kind: "payment", limit: 1 }), [rejected.id]);
     assert.deepEqual(await listed({ kind: "registration" }), []);
+    assert.deepEqual(await listed({ id: held.id }), [held.id]);
+    assert.deepEqual(await listed({ id: held.id, reason: "rejected" }), []);
+    assert.deepEqual(await listed({ id: sample("click").id }), []);
   });
 
   it("queues all of a kind again, and the unconfirmed ones only if their reason is named", async (stage) => {

@@ -23,6 +23,9 @@ describe.each(eachExpress)("a stranger on $name", ({ express }) => {
     ["is refused later", async () => false],
     ["gets something that is not true", () => "yes" as never],
     ["gets a function", () => (() => true) as never],
+    ["gets a user of the host", () => ({ id: 1, name: "Ada" }) as never],
+    ["gets a name that is empty", () => ({ by: "" })],
+    ["gets a name that is none", () => ({ by: true }) as never],
     ["makes authorize throw", throwing("of the host")],
     ["makes authorize reject", async () => Promise.reject(new Error("of the host"))],
   ])("who %s learns nothing, by any path and method", async (_, authorize) => {
@@ -47,6 +50,15 @@ describe("another site's page, in an operator's browser", () => {
     ["from a sister site", { "Sec-Fetch-Site": "same-site", Origin: "https://blog.shop.example" }],
     ["from an old browser on another site", { "Sec-Fetch-Site": undefined, Origin: "https://evil.example" }],
     ["from a sandboxed frame", { "Sec-Fetch-Site": undefined, Origin: "null" }],
+    [
+      "from plain http, which anyone on the way can write, to a page on https",
+      {
+        "Sec-Fetch-Site": undefined,
+        Origin: "http://shop.example",
+        Host: "shop.example",
+        "X-Forwarded-Proto": "https",
+      },
+    ],
     ["from an origin that is none", { "Sec-Fetch-Site": undefined, Origin: "127.0.0.1" }],
     ["from the address bar", { "Sec-Fetch-Site": "none" }],
     ["from a page that says nothing", { "Sec-Fetch-Site": undefined }],
@@ -82,6 +94,25 @@ describe("another site's page, in an operator's browser", () => {
       expect(await answerTo("discard", own)).toBe(200);
     },
   );
+
+  it("is not an old browser on the page itself, over http or https, however the proxy is set", async () => {
+    for (const [scheme, trusted] of [
+      ["http", false],
+      ["https", false],
+      ["https", true],
+    ] as const) {
+      const tracker = await trackerWithDead();
+      const app = appWith(tracker).set("trust proxy", trusted);
+      const { token } = await openDashboard(app);
+      const [letter] = await tracker.deadLetters.list();
+      await request(app)
+        .post(`${PATH}/discard`)
+        .set({ Host: "shop.example", Origin: `${scheme}://shop.example`, "X-Affiliate-Token": token })
+        .set({ Cookie: `affiliate_dashboard=${token}`, "X-Forwarded-Proto": scheme })
+        .send({ id: letter?.id })
+        .expect(200);
+    }
+  });
 
   it("cannot act by a link, an image or a frame", async () => {
     const tracker = await trackerWithDead();

@@ -8,7 +8,7 @@ import { answering, faultyService, hangingUp } from "../helpers/faulty-service.j
 import { sentBack } from "../helpers/landing.js";
 import { pay } from "../helpers/pay.js";
 import { startService } from "../helpers/service.js";
-import { startTracker } from "../helpers/tracker.js";
+import { linesLogger, startTracker } from "../helpers/tracker.js";
 import { appWith, listen, openDashboard, PATH, payInVain, refusedTracker } from "./helpers.js";
 
 const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
@@ -277,4 +277,62 @@ it("takes a token from one process to another, as a load balancer does", async (
   expect(other.body.token).toBe(seen.body.token);
   expect(other.get("set-cookie")).toBeUndefined();
   expect(other.body.process.id).not.toBe(seen.body.process.id);
+});
+
+describe("what an operator does", () => {
+  it("leaves a notice and a log line: what, of which event, of which amount, and who", async () => {
+    const logger = linesLogger();
+    const { url } = await faultyService({ onRequest: answering(422, {}) });
+    const tracker = startTracker({ baseUrl: url, logger });
+    const decisions: unknown[] = [];
+    tracker.on("decided", (decision) => decisions.push(decision));
+    const page = await openDashboard(appWith(tracker, { authorize: async () => ({ by: "ada" }) }));
+    const ids: string[] = [];
+    for (const paymentId of ["o1", "o2", "o3"]) {
+      const receipt = await tracker.trackPayment({ ...order, paymentId }, { sessionId: "s" });
+      ids.push((receipt as { id: string }).id);
+    }
+    await expect.poll(() => tracker.stats().dead.rejected).toBe(3);
+    const before = logger.lines.length;
+
+    await page.post("discard", { id: ids[0] }).expect(200);
+    await page.post("discard", { id: ids[0] }).expect(404);
+    await page.post("discard", { kind: "payment", count: 2 }).expect(200);
+    await page.post("discard", { count: 0 }).expect(200);
+
+    expect(decisions).toEqual([
+      {
+        action: "discard",
+        count: 1,
+        id: ids[0],
+        kind: "payment",
+        reason: "rejected",
+        amount: 19.9,
+        by: "ada",
+      },
+      { action: "discard", count: 2, kind: "payment", amount: 39.8, by: "ada" },
+    ]);
+    expect(logger.lines.slice(before)).toEqual([
+      `express-affiliate: on the dashboard, the rejected payment (${ids[0]}) of 19.9 was discarded by "ada"`,
+      'express-affiliate: on the dashboard, 2 dead letters, payments of 39.8 were discarded by "ada"',
+    ]);
+  });
+
+  it("is told without a name if `authorize` gave none, and of what is queued again", async () => {
+    const tracker = await trackerWithRejected();
+    const decisions: unknown[] = [];
+    tracker.on("decided", (decision) => decisions.push(decision));
+    const page = await openDashboard(appWith(tracker));
+    const [letter] = await tracker.deadLetters.list();
+    await page.post("retry", { id: letter?.id }).expect(200);
+    const one = { action: "retry", count: 1, kind: "payment", reason: "rejected", amount: 19.9 };
+    expect(decisions).toEqual([{ ...one, id: letter?.id }]);
+    await expect.poll(() => tracker.stats().dead.rejected).toBe(1);
+    await page.post("retry", { reason: "rejected", count: 1 }).expect(200);
+    const { kind: _, ...all } = one;
+    expect(decisions.at(-1)).toEqual(all);
+    await expect.poll(() => tracker.stats().dead.rejected).toBe(1);
+    await page.post("retry", { count: 1 }).expect(200);
+    expect(decisions.at(-1)).toEqual({ action: "retry", count: 1 });
+  });
 });

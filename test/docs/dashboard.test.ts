@@ -30,11 +30,31 @@ describe("who may see it", () => {
     await operator.get(PATH).expect(200);
   });
 
+  it("is one for those who look, and another for those who act", async () => {
+    const { app, tracker } = await startShop({
+      before: [
+        (req, _res, next) => next(void Object.assign(req, { session: { userId: req.get("x-user") } })),
+      ],
+    });
+    const users = {
+      get: async (name: string) =>
+        ({ sue: { role: "support", name: "Sue" }, fay: { role: "finance", name: "Fay" } })[name],
+    };
+    await page.run("Some look, others act", { app, tracker, users });
+    const as = (user: string) => ({ "x-user": user, "Sec-Fetch-Site": "same-origin" });
+    for (const user of ["sue", "fay"]) await request(app).get(PATH).set(as(user)).expect(200);
+    await request(app).get(PATH).set(as("eve")).expect(403);
+    await request(app).post(`${PATH}retry`).set(as("sue")).expect(403, "Forbidden");
+    // Past `authorize`: only the page's token is missing.
+    const { body } = await request(app).post(`${PATH}retry`).set(as("fay")).expect(403);
+    expect(body.message).toContain("The page is out of date");
+  });
+
   it("is who has the password", async () => {
     const { tracker } = await startShop();
     const app = express();
     const process = { env: { DASHBOARD_PASSWORD: "correct horse" } };
-    await page.run("Who may see it", { app, tracker, process });
+    await page.run("A password", { app, tracker, process });
 
     await request(app).get(PATH).expect(401).expect("www-authenticate", "Basic");
     await request(app).get(PATH).auth("operator", "wrong").expect(401);

@@ -84,9 +84,11 @@ export class DeadLetterBox {
     return kept;
   }
 
-  list({ limit = 100, ...filter }: DeadLetterQuery): DeadLetter[] {
+  list({ limit = 100, id, ...filter }: DeadLetterQuery): DeadLetter[] {
     const letters = [...this.#kept.values()].map(({ letter }) => letter);
-    const matching = letters.filter((letter) => matchesFilter(letter, filter));
+    const matching = letters.filter(
+      (letter) => (id ?? letter.id) === letter.id && matchesFilter(letter, filter),
+    );
     return matching.sort((a, b) => a.diedAt - b.diedAt).slice(0, limit);
   }
 

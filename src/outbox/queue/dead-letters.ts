@@ -122,8 +122,8 @@ export function createDeadLetters(
   }
 
   const deadLetters: StoredDeadLetters = {
-    async list({ limit = 100, ...filter }, destination) {
-      const { text, values } = isSelected(filter, destination);
+    async list({ limit = 100, id, ...filter }, destination) {
+      const { text, values } = isSelected(filter, destination, id);
       const most = Number.isFinite(limit) ? ` limit ${limit}` : "";
       const found = await rows<LetterRow>(
         `select ${LETTER} from ${events} e where ${text} order by at_ms, seq${most}`,

@@ -31,6 +31,7 @@ export const STATEMENTS = {
   next: `select seq, size from dead_letters where ${ofGroup} and seq > ? order by seq limit 1`,
   evict: "delete from dead_letters where seq = ? returning *",
   list: `select * from dead_letters where ${ofGroup} order by seq limit ?`,
+  one: "select * from dead_letters where id = ?",
   ids: `select id, created_at, seq from dead_letters where ${ofGroup}`,
   amount: `select sum(amount) as amount from dead_letters where ${ofGroup}`,
 } as const;
@@ -173,7 +174,13 @@ export function createLetters(
       const found = refsOf(groupsOf(destination, (each) => matchesFilter(each, filter)));
       return found.sort((a, b) => a.seq - b.seq).map(({ id }) => id);
     },
-    list({ query: { limit = 100, ...filter }, destination }: RequestOf<"list">): DeadLetter[] {
+    list({ query: { limit = 100, id, ...filter }, destination }: RequestOf<"list">): DeadLetter[] {
+      if (id !== undefined) {
+        const found = (statements.one.all(id) as LetterRow[]).map(letterOf);
+        return found.filter(
+          (each) => (destination ?? each.destination) === each.destination && matchesFilter(each, filter),
+        );
+      }
       const groups = groupsOf(destination, (each) => matchesFilter(each, filter));
       const rows: LetterRow[] = groups.flatMap((each) => statements.list.all(...each, limit));
       rows.sort((a, b) => a.seq - b.seq);
