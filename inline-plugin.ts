@@ -5,23 +5,6 @@ import { type BuildOptions, build, type Plugin } from "esbuild";
 const PREFIX = "inline:";
 const SCRIPT = "?script";
 
-/**
- * A thread's script has no `node_modules` beside it: the host's thread says which file is undici (src/outbox/disk/thread/worker.ts). It is
- * loaded as the thread starts, before the host's first event: loading takes longer than an event may wait for its receipt.
- */
-const installedUndici: Plugin = {
-  name: "installed-undici",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^undici\/index\.js$/ }, ({ path }) => ({ path, namespace: "installed-undici" }));
-    onLoad({ filter: /./, namespace: "installed-undici" }, () => ({
-      contents: `
-        const { undici } = require("node:worker_threads").workerData;
-        module.exports = undici === undefined ? {} : require("node:module").createRequire(undici)(undici);
-      `,
-    }));
-  },
-};
-
 const minified = {
   bundle: true,
   write: false,
@@ -37,7 +20,7 @@ function buildScript(path: string, plugins: Plugin[] = []) {
   return build({
     ...minified,
     entryPoints: [path],
-    plugins: [...plugins, installedUndici],
+    plugins,
     // In a function: a script's own variables would be the thread's globals, `setImmediate` among them.
     format: "iife",
     platform: "node",

@@ -3,15 +3,7 @@ import type { Profiler } from "node:inspector";
 import { Session } from "node:inspector/promises";
 
 /** Where a thread's time goes. */
-export const PARTS = [
-  "flush",
-  "SQLite",
-  "undici",
-  "JavaScript",
-  "messages",
-  "Node and system",
-  "garbage",
-] as const;
+export const PARTS = ["flush", "SQLite", "JavaScript", "messages", "Node and system", "garbage"] as const;
 export type Part = (typeof PARTS)[number];
 export type Parts = Readonly<Record<Part, number>>;
 
@@ -73,6 +65,5 @@ function partOf({ callFrame }: Profiler.ProfileNode, caller?: Profiler.ProfileNo
   // one name: the caller tells them apart.
   if (isNative && caller?.callFrame.url === SCRIPT)
     return caller.callFrame.functionName === "commit" ? "flush" : "SQLite";
-  if (url.includes("/undici/")) return "undici";
   return url === SCRIPT ? "JavaScript" : "Node and system";
 }

@@ -1,11 +1,11 @@
 import type { RequestHandler } from "express";
-import { planOf, readConfig } from "./config.js";
+import { type Config, readConfig } from "./config.js";
 import type { Click } from "./conversion/click.js";
 import type { EventKind } from "./conversion/events.js";
 import { byKind } from "./conversion/kinds.js";
 import type { Payment } from "./conversion/payment.js";
 import type { Registration } from "./conversion/registration.js";
-import { createHostEngine } from "./engine/host-engine.js";
+import { createDelivery } from "./delivery/delivery.js";
 import { createJournal, type Notices, type Stats } from "./journal/journal.js";
 import type { AffiliateOptions } from "./options.js";
 import { shownLetters } from "./outbox/dead-letters.js";
@@ -19,11 +19,15 @@ import { passesUncalled } from "./request/uncalled.js";
 import { affiliateOf, createAttributionOf, type RequestContext } from "./request/visitor.js";
 import { createSafeToFreeze } from "./safe-to-freeze.js";
 import { unsendable } from "./service/attempt.js";
+import { callsFor } from "./service/calls.js";
 import { createClient } from "./service/client.js";
+import { idempotencyKeys } from "./service/idempotency.js";
+import { createTransport } from "./service/transport.js";
 import { checkUndici } from "./service/undici.js";
-import { systemClock } from "./shared/clock.js";
+import { type Clock, systemClock } from "./shared/clock.js";
 import { detached, inOwnContext } from "./shared/own-context.js";
 import { presentable } from "./shared/secret.js";
+import { VERSION } from "./shared/version.js";
 import { createShutdown } from "./shutdown.js";
 import { createTrack } from "./track.js";
 import type { Affiliate, TrackFunction } from "./tracker.js";
@@ -58,12 +62,17 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
   const hide = (text: string) => presentable(text, apiKey);
   const journal = createJournal({ logger: config.logger, clock, hide });
 
-  const engine = createHostEngine(() => planOf(config), {
-    delivers,
-    journal,
+  const transport = transportFor(config, clock);
+  const delivery = createDelivery({
+    ...{ ...config.delivery, confirmReferral: config.confirmReferral },
+    ...{
+      destination: clientId,
+      transport,
+      calls: callsFor(clientId),
+      keyOf: idempotencyKeys(apiKey?.reveal()),
+    },
+    ...{ journal, hide, clock, circuits: outbox.circuits },
     onCapacity: () => outbox.wake(),
-    clock,
-    circuits: outbox.circuits,
   });
   // First: an outbox that cannot be opened throws.
   if (enabled) {
@@ -74,13 +83,15 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
   }
 
   function start(): void {
+    if (delivers) transport.prepare();
+    else delivery.stop();
     if (delivers && outbox.name === "memory" && process.env.NODE_ENV === "production") {
       journal.log(
         "warn",
         "events wait in memory: what waits when this process ends is lost. Give the option `outbox`",
       );
     }
-    outbox.start(engine.deliver, {
+    outbox.start(delivery, {
       dropped: detached((event, reason) => journal.dropped(event.kind, reason, { event })),
       degraded: detached(({ message }) =>
         journal.log(
@@ -93,8 +104,8 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
     });
   }
 
-  const client = createClient(enabled ? engine.transport : SENDS_NOTHING, { clientId, clock, hide });
-  const shutdown = createShutdown({ outbox, engine, journal });
+  const client = createClient(enabled ? transport : SENDS_NOTHING, { clientId, clock, hide });
+  const shutdown = createShutdown({ outbox, delivery, transport, journal });
   const track = createTrack({
     clientId,
     apiKey,
@@ -142,7 +153,7 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
     stats(): Stats {
       const { queued, scheduled, byKind, dead, oldest, trouble } = outbox.counts();
       const { counts } = journal;
-      const { endpoints } = engine;
+      const { endpoints } = delivery;
       const isPaused = Object.values(endpoints).some(({ state }) => state === "paused");
       const now = clock.now();
       return {
@@ -158,7 +169,7 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
           },
         }),
         ...(byKind && { waiting: waitingAt(now, byKind) }),
-        inFlight: engine.inFlight,
+        inFlight: delivery.inFlight,
         dead,
         oldestMs: ageAt(now, oldest),
         state: shutdown.closed ? "closed" : isPaused ? "paused" : "open",
@@ -168,7 +179,6 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
     },
     on(name: keyof Notices, listener: (notice: never) => void) {
       journal.emitter.on(name, listener as (notice: unknown) => void);
-      if (name === "attempt") engine.reportAttempts();
       return tracker;
     },
     off(name: keyof Notices, listener: (notice: never) => void) {
@@ -194,6 +204,17 @@ const SENDS_NOTHING: Parameters<typeof createClient>[0] = {
 const UNCHECKED_TLS =
   "NODE_TLS_REJECT_UNAUTHORIZED is 0, so anybody on the way to the service can read the key and customers' addresses: " +
   "unset it, and name the authority's certificate in NODE_EXTRA_CA_CERTS";
+
+/** @throws OptionsError if the environment's proxy has no usable address. */
+function transportFor({ baseUrl, apiKey, proxy, delivery }: Config, clock: Clock) {
+  const { concurrency: connections, connectTimeoutMs, timeoutMs } = delivery;
+  const headers = {
+    accept: "application/json",
+    "user-agent": `express-affiliate/${VERSION}`,
+    ...(apiKey && { authorization: `Bearer ${apiKey.reveal()}` }),
+  };
+  return createTransport({ baseUrl, proxy, connections, connectTimeoutMs, timeoutMs, headers, clock });
+}
 
 let hasWarned = false;
 

@@ -1,12 +1,10 @@
 import type { Request } from "express";
 import * as z from "zod/mini";
-import { byKind, IF_MAYBE_TAKEN } from "./conversion/kinds.js";
-import { networkDefaults } from "./engine/network-defaults.js";
+import { type AmbiguousPolicy, byKind, IF_MAYBE_TAKEN } from "./conversion/kinds.js";
 import type { Logger } from "./journal/journal.js";
 import type { AffiliateOptions, DeliverySettings } from "./options.js";
 import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
 import type { Outbox } from "./outbox/outbox.js";
-import type { AmbiguousPolicy, DeliveryPlan } from "./outbox/remote.js";
 import { isLoopback, type OutgoingProxy } from "./service/dispatcher.js";
 import { readOptions, type SchemaOf } from "./shared/read-options.js";
 import { Secret } from "./shared/secret.js";
@@ -164,26 +162,6 @@ export function readConfig(given: AffiliateOptions): Config {
     signed: read.signed ? createSignatures([read.signed].flat().map((each) => new Secret(each))) : undefined,
     proxy: read.proxy === undefined || read.proxy === "environment" ? read.proxy : new URL(read.proxy),
   });
-}
-
-/** The engine's settings, with the API key in the clear. */
-export function planOf({
-  baseUrl,
-  clientId,
-  apiKey,
-  proxy,
-  delivery,
-  confirmReferral,
-}: Config): DeliveryPlan {
-  return {
-    ...delivery,
-    baseUrl: baseUrl.href,
-    clientId,
-    apiKey: apiKey?.reveal(),
-    proxy: proxy instanceof URL ? proxy.href : proxy,
-    confirmReferral,
-    network: networkDefaults(),
-  };
 }
 
 const toConsole: Logger = {

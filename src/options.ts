@@ -1,8 +1,8 @@
 import type { Request } from "express";
 import type { EventKind } from "./conversion/events.js";
+import type { AmbiguousPolicy } from "./conversion/kinds.js";
 import type { Logger } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
-import type { AmbiguousPolicy } from "./outbox/remote.js";
 
 /**
  * What `affiliate()` takes. Without `baseUrl` and `clientId`, as if an environment variable is

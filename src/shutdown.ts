@@ -1,7 +1,8 @@
-import type { HostEngine } from "./engine/host-engine.js";
+import type { Delivery } from "./delivery/delivery.js";
 import type { Journal } from "./journal/journal.js";
 import { dueIn } from "./outbox/counts.js";
 import type { Outbox } from "./outbox/outbox.js";
+import type { Transport } from "./service/transport.js";
 import { createProcessHooks } from "./shared/process-hooks.js";
 import { clearTimeout, monotonic, setTimeout, sleep } from "./shared/real-timers.js";
 
@@ -26,10 +27,11 @@ const beforeExit = createProcessHooks("beforeExit");
 /** `flush`, `close`, and what a process sends before it ends by itself. */
 export function createShutdown(parts: {
   outbox: Outbox;
-  engine: Pick<HostEngine, "stop" | "abort" | "close">;
+  delivery: Pick<Delivery, "stop">;
+  transport: Pick<Transport, "abort" | "close">;
   journal: Journal;
 }) {
-  const { outbox, engine, journal } = parts;
+  const { outbox, delivery, transport, journal } = parts;
   let closing: Promise<{ left: number; durable: boolean }> | undefined;
 
   /** Nothing here waits for scheduled ones. */
@@ -63,13 +65,13 @@ export function createShutdown(parts: {
 
   async function closeAll(timeoutMs: number) {
     beforeExit.remove(onExit);
-    engine.stop();
+    delivery.stop();
     const closed = ended(`the ${outbox.name} outbox`, () => outbox.close());
     // Early: the outbox still has to store the verdicts of aborted attempts.
-    const abortTimer = setTimeout(engine.abort, timerMs(timeoutMs) * 0.9);
+    const abortTimer = setTimeout(transport.abort, timerMs(timeoutMs) * 0.9);
     await waitAtMost(timeoutMs, closed);
     clearTimeout(abortTimer);
-    await ended("the way to the service", engine.close);
+    await ended("the way to the service", transport.close);
     journal.endWaits();
     return { left: outbox.counts().queued, durable: outbox.durable };
   }

@@ -83,7 +83,7 @@ function testContexts(name: string, create: () => Outbox | Promise<Outbox>): voi
     for (const delivery of ["attempt", "delivered", "retry", "dead", "paused", "resumed", "line"]) {
       expect([delivery, contextsOf(delivery)]).toEqual([delivery, [undefined]]);
     }
-    expect(contextsOf("request")).toEqual(name === "diskOutbox" ? [] : [undefined]);
+    expect(contextsOf("request")).toEqual([undefined]);
     expect(contextsOf("queued")).toEqual(expect.arrayContaining([...visitors, "throttled-fay"]));
   });
 }

@@ -168,7 +168,8 @@ describe.concurrent("close", () => {
     const fails = throwing("it is stuck");
     const { close } = createShutdown({
       outbox: { ...recordingOutbox(), close: fails },
-      engine: { stop() {}, abort() {}, close: async () => fails() },
+      delivery: { stop() {} },
+      transport: { abort() {}, close: async () => fails() },
       journal: createJournal({ logger, clock: systemClock }),
     });
     expect(await close()).toEqual({ left: 0, durable: false });

@@ -47,7 +47,7 @@ export function checkReceipt(
 export function checkNow(world: World): void {
   for (const { process } of world.slots) {
     if (!process?.owner.isAlive) continue;
-    const { inFlight } = process.engine;
+    const { inFlight } = process.delivery;
     if (inFlight > CONCURRENCY) {
       world.ledger.breaks("no more attempts at once than allowed", `${process.owner.name} makes ${inFlight}`);
     }
@@ -151,7 +151,7 @@ function isDone({ slots, ledger, transactions }: World): boolean {
     if (!owner?.isAlive || !process || owner.isStalled) return false;
     const { queued, trouble } = process.outbox.counts();
     // An outbox that could not open its file yet does not know what is in it.
-    return queued === 0 && trouble === undefined && process.engine.inFlight === 0;
+    return queued === 0 && trouble === undefined && process.delivery.inFlight === 0;
   });
 }
 
@@ -159,7 +159,7 @@ function leftIn({ slots, ledger }: World): string {
   const each = slots.map(({ process, owner }) => {
     if (!process) return `${owner?.name} is not there`;
     const { queued, trouble } = process.outbox.counts();
-    return `${process.owner.name} has ${queued} queued, ${process.engine.inFlight} in flight ${trouble ?? ""}`;
+    return `${process.owner.name} has ${queued} queued, ${process.delivery.inFlight} in flight ${trouble ?? ""}`;
   });
   return `after 75 min ${each.join("; ")}; ${ledger.pendingReceipts} receipts are due`;
 }

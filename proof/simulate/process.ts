@@ -4,11 +4,11 @@ import { postgresOutbox } from "express-affiliate/postgres";
 import { eventFrom } from "../../src/conversion/event-from.js";
 import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";
 import { createPseudonyms } from "../../src/conversion/pseudonyms.js";
-import { createHostEngine, type HostEngine } from "../../src/engine/host-engine.js";
+import { createDelivery, type Delivery } from "../../src/delivery/delivery.js";
 import { createJournal, type Journal } from "../../src/journal/journal.js";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
-import type { DeliveryPlan } from "../../src/outbox/remote.js";
+import { callsFor } from "../../src/service/calls.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { Secret } from "../../src/shared/secret.js";
 import { createShutdown, type Shutdown } from "../../src/shutdown.js";
@@ -20,6 +20,7 @@ import type { Slot } from "./run.js";
 import type { Happening, Schedule } from "./schedule.js";
 import { mysqlPool, Pool, postgresPool } from "./sql/pool.js";
 import { PREFIX, SCHEMA } from "./sql/real-server.js";
+import { createTransport } from "./transport.js";
 import type { World } from "./world.js";
 
 const API_KEY = "of the simulation";
@@ -30,7 +31,7 @@ export interface TrackerProcess {
   readonly owner: Owner;
   readonly program: string;
   readonly outbox: Outbox;
-  readonly engine: HostEngine;
+  readonly delivery: Delivery;
   readonly journal: Journal;
   readonly shutdown: Shutdown;
   readonly host: Host;
@@ -71,23 +72,24 @@ export function startProcess(world: World, owner: Owner, slot: Slot): TrackerPro
       skipped(kind, reason, event);
     },
   });
-  const plan: DeliveryPlan = {
-    baseUrl: `https://track-${program}.example`,
-    clientId,
+  const transport = createTransport(program);
+  const delivery = createDelivery({
+    destination: clientId,
+    transport,
+    calls: callsFor(clientId),
+    // The ledger knows events by their ids.
+    keyOf: ({ id }) => id,
+    hide: (text) => text,
     concurrency: CONCURRENCY,
-    connectTimeoutMs: 3_000,
-    timeoutMs: 10_000,
     maxAgeMs: schedule.maxAgeMs,
     ambiguous: IF_MAYBE_TAKEN,
     confirmReferral: "login-session",
-  };
-  const engine = createHostEngine(() => plan, {
-    delivers: true,
-    journal,
+    circuits: outbox.circuits,
     onCapacity: () => outbox.wake(),
-    clock,
+    ...{ journal, clock, random },
   });
-  const shutdown = createShutdown({ outbox, engine, journal });
+  host.sabotage?.(delivery);
+  const shutdown = createShutdown({ outbox, delivery, transport, journal });
   const track: Track = createTrack({
     apiKey: new Secret(API_KEY),
     clientId,
@@ -97,13 +99,13 @@ export function startProcess(world: World, owner: Owner, slot: Slot): TrackerPro
     clock,
     isClosed: () => shutdown.closed,
   });
-  const process = { owner, program, outbox, engine, journal, shutdown, host, pool, eventOf, report };
+  const process = { owner, program, outbox, delivery, journal, shutdown, host, pool, eventOf, report };
   for (const end of ["delivered", "dead"] as const) {
     journal.emitter.on(end, ledger.listener(process, end) as (notice: unknown) => void);
   }
   // For events that were in the outbox alone: the journal has notices of refused ones too.
   const dropped = ledger.listener(process, "dropped");
-  outbox.start(engine.deliver, {
+  outbox.start(delivery, {
     dropped(event, reason) {
       journal.dropped(event.kind, reason, { event });
       dropped({ id: event.id, reason });

@@ -8,12 +8,11 @@ const TIMEOUT_MS = 10_000;
 const TOLERANCE_MS = 1_000;
 const CONNECT_MS = 3;
 
-/** Replaces src/service/transport.ts: the same deadlines and refusals, in virtual time. */
-export function createTransport({ baseUrl }: { readonly baseUrl: URL }): Transport {
+/** In place of src/service/transport.ts: the same deadlines and refusals, in virtual time. */
+export function createTransport(program: string): Transport {
   const clock = theClock();
   const owner = clock.current;
   const { service } = hostOf(owner);
-  const program = programIn(baseUrl);
   const underWay = new Set<(error: Error) => void>();
 
   // As the real one: what has arrived is read first.
@@ -79,9 +78,4 @@ function heldBack(code: string): HeldBack {
 
 function tooLate(): Error {
   return Object.assign(new Error("simulated deadline"), { code: "ERR_DEADLINE" });
-}
-
-/** The program that an address stands for: see process.ts. */
-function programIn({ hostname }: URL): string {
-  return hostname.replaceAll(/\D/g, "");
 }

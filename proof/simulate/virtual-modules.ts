@@ -13,12 +13,6 @@ interface Replaced {
   readonly within?: RegExp;
 }
 
-const engineParts = (by: string): Replaced => ({
-  specifier: /"\.\.\/(delivery\/delivery|service\/transport)\.js"/g,
-  by,
-  within: /\/src\/engine\/engine\.ts$/,
-});
-
 const replacing = (replaced: readonly Replaced[]): Plugin => ({
   name: "virtual-modules",
   setup({ onLoad, onResolve }) {
@@ -43,9 +37,8 @@ export const virtualModules: Plugin[] = [
     { specifier: /"[./a-z]*\/process-hooks\.js"/, by: "process-hooks.ts" },
     { specifier: /"node:worker_threads"/, by: "worker-threads.ts" },
     { specifier: /"node:crypto"/, by: "crypto.ts", within: /\/disk\/thread\/link\.ts$/ },
-    engineParts("engine-parts.ts"),
     spoolFiles("spool-files.ts"),
   ]),
   // The thread's script gets its time from the modules that it requires.
-  inlineWith([replacing([engineParts("thread-parts.ts"), spoolFiles("thread-spool-files.ts")])]),
+  inlineWith([replacing([spoolFiles("thread-spool-files.ts")])]),
 ];

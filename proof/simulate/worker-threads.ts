@@ -2,7 +2,6 @@ import { EventEmitter } from "node:events";
 import { createRequire, isBuiltin } from "node:module";
 import { Script } from "node:vm";
 import { threadOf } from "./clock.js";
-import * as engineParts from "./engine-parts.js";
 import { giveHost, hostOf } from "./host.js";
 import { theClock } from "./machine.js";
 import * as timers from "./real-timers.js";
@@ -41,8 +40,6 @@ export class MessageChannel {
 export function receiveMessageOnPort({ received }: MessagePort): { message: unknown } | undefined {
   return received.length > 0 ? { message: received.shift() } : undefined;
 }
-
-export const SHARE_ENV = Symbol("SHARE_ENV");
 
 interface Data {
   readonly port: MessagePort;
@@ -167,8 +164,6 @@ export class Worker extends EventEmitter {
         return timers;
       case "node:perf_hooks":
         return { performance: this.#performance };
-      case "simulated:engine":
-        return engineParts;
       case "simulated:spool-files":
         return spoolFiles;
       case "node:module": {

@@ -13,6 +13,9 @@ export interface EventData {
 /** `click`, `registration` or `payment`. */
 export type EventKind = keyof EventData;
 
+/** For an event that the service may have taken: send it again, or hold it as a dead letter. */
+export type AmbiguousPolicy = "retry" | "hold";
+
 /** A kind that a wrapped handler reports: each but `click`. */
 export type ConversionKind = Exclude<EventKind, "click">;
 

@@ -1,7 +1,7 @@
 import type { EventKind, OutboxEvent } from "../conversion/events.js";
+import type { AmbiguousPolicy } from "../conversion/kinds.js";
 import type { Journal } from "../journal/journal.js";
 import type { Claim, Verdict } from "../outbox/claim.js";
-import type { AmbiguousPolicy, ConfirmReferral, JournalCall } from "../outbox/remote.js";
 import { type Answer, type Attempt, unsendable } from "../service/attempt.js";
 import { type Call, type Calls, callFor } from "../service/calls.js";
 import { byEndpoint, kindOf } from "../service/endpoints.js";
@@ -15,7 +15,7 @@ import type { Health } from "./health.js";
 import { type Context, type EndedAttempt, findingOf, mayBeTaken, postponed, verdictOn } from "./meaning.js";
 import { outcomeOf, pauseReasonOf } from "./outcome.js";
 import { Progress } from "./progress.js";
-import { ReferralCheck } from "./referral.js";
+import { type ConfirmReferral, ReferralCheck } from "./referral.js";
 import type { SharedCircuits } from "./shared-circuits.js";
 
 /** An answer counts once its head is there: no slot waits longer for a message or a lead id. */
@@ -28,7 +28,19 @@ const NO_STATUS =
   'are not reported until it does; check `baseUrl`, or set `confirmReferral: "never"`';
 
 /** The part of the journal that delivery calls. */
-export type DeliveryJournal = Pick<Journal, JournalCall[0]>;
+export type DeliveryJournal = Pick<
+  Journal,
+  | "attempt"
+  | "delivered"
+  | "skipped"
+  | "retry"
+  | "dead"
+  | "paused"
+  | "resumed"
+  | "refused"
+  | "unconfirmed"
+  | "log"
+>;
 
 export interface AttemptOptions {
   readonly transport: Pick<Transport, "send">;

@@ -5,6 +5,7 @@ import type { Claim, Deliver, Verdict } from "../outbox/claim.js";
 import type { Attempt } from "../service/attempt.js";
 import { type Endpoint, kindOf } from "../service/endpoints.js";
 import { harmless } from "../shared/harmless.js";
+import { detached } from "../shared/own-context.js";
 import { createAnnouncer, type NoticeDetails } from "./announcer.js";
 import { type AttemptOptions, BODY_MS, createAttempts } from "./attempts.js";
 import { detailsOf } from "./details.js";
@@ -132,9 +133,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const { limit, lanes } = stopped ? NONE : health.capacity(clock.monotonic());
       return { destination, limit, lanes };
     },
-    deliver,
+    // An outbox may call both in some visitor's async context.
+    deliver: detached(deliver),
     // Reported once the verdict is stored: nothing depends on it any more.
-    settled: (...args) => void harmless(() => settled(...args)),
+    settled: detached((...args) => void harmless(() => settled(...args))),
     get inFlight() {
       return inFlight;
     },

@@ -1,7 +1,6 @@
 import type { OutboxEvent } from "../conversion/events.js";
 import { rowOf } from "../conversion/kinds.js";
 import { isByLoginSession } from "../conversion/visitor-ids.js";
-import type { ConfirmReferral } from "../outbox/remote.js";
 import { type Answer, type Attempt, unsendable } from "../service/attempt.js";
 import type { Call, Calls } from "../service/calls.js";
 import type { Transport } from "../service/transport.js";
@@ -18,6 +17,9 @@ export type Referral =
   | { readonly type: "later"; readonly attempt: Attempt }
   /** It did not answer a moment ago, and is not asked for so many milliseconds. */
   | { readonly type: "not-asked"; readonly forMs: number };
+
+/** Before which events the status endpoint is asked for a referral. */
+export type ConfirmReferral = "login-session" | "always" | "never";
 
 interface ReferralOptions {
   readonly transport: Pick<Transport, "send">;

@@ -1,7 +1,6 @@
 import type { OutboxEvent } from "../conversion/events.js";
 import type { Endpoint } from "../service/endpoints.js";
 import type { Death } from "./dead-letters.js";
-import type { RemoteDelivery } from "./remote.js";
 import type { Urgency } from "./urgency.js";
 
 /** What attempts at an event have taught: plain JSON, stored unchanged, for the next claim. */
@@ -108,6 +107,4 @@ export interface Deliver {
   deliver(claim: Claim): Promise<Verdict>;
   /** Call it once a verdict is acted on: then listeners are called. `attempts`: as claimed. */
   settled(event: OutboxEvent, attempts: number, verdict: Verdict): void;
-  /** @internal For delivery in an outbox's thread. Absent if this process delivers nothing. */
-  readonly remote?: RemoteDelivery | undefined;
 }

@@ -2,7 +2,7 @@ import type { OutboxEvent } from "../conversion/events.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom, OutboxError } from "../shared/errors.js";
 import type { Circuits } from "./circuits.js";
-import type { Claim, Deliver } from "./claim.js";
+import type { Claim } from "./claim.js";
 import type { StoredDeadLetters } from "./dead-letters.js";
 import { createFallback, type Storage } from "./fallback.js";
 import {
@@ -32,10 +32,6 @@ export interface DurableStorage<C extends Claim> extends Storage<C> {
   cancel?(id: string, destination: number): Promise<CancelOutcome>;
   /** To search for a person's events. */
   readonly personal?: PersonalStorage | undefined;
-  /** If the storage has a thread, delivers there and returns true: nothing is claimed from here. */
-  deliver?(deliver: Deliver): boolean;
-  /** Whether delivery there has nothing to do. */
-  readonly idle?: boolean;
   /** Called once, for one destination. */
   start?(destination: number): void;
   /** No more events come. Verdicts of those under way still do. */
@@ -43,9 +39,6 @@ export interface DurableStorage<C extends Claim> extends Storage<C> {
   /** All calls have ended: close files, connections and timers. */
   close?(): Promise<void>;
 }
-
-/** What may fail besides the storage's own calls. */
-type Reporter = "thread" | "spool";
 
 /** What durable outboxes share: relay, fallback to memory, notices, counts, order of closing. */
 export function createDurable<C extends Claim>(
@@ -63,8 +56,8 @@ export function createDurable<C extends Claim>(
   let observer: OutboxObserver | undefined;
   let destination: number | undefined;
   let closing: Promise<void> | undefined;
-  /** What is wrong, as thread and spool say. */
-  const reported = new Map<Reporter, Error>();
+  /** What is wrong with the spool. */
+  let spoolProblem: Error | undefined;
 
   const fallback = createFallback<C>(storage, {
     maxBytes: maxMemoryBytes,
@@ -72,8 +65,8 @@ export function createDurable<C extends Claim>(
     onStored: () => relay.wake(),
     observer: {
       dropped: (event, reason) => notify((to) => to.dropped(event, reason)),
-      degraded: (error) => reported.size === 0 && notify((to) => to.degraded(error)),
-      recovered: () => reported.size === 0 && notify((to) => to.recovered()),
+      degraded: (error) => spoolProblem || notify((to) => to.degraded(error)),
+      recovered: () => spoolProblem || notify((to) => to.recovered()),
     },
   });
   const relay = createRelay(fallback, (error) => notify((to) => to.degraded(errorFrom(error))));
@@ -84,18 +77,15 @@ export function createDurable<C extends Claim>(
     else notices.push(notice);
   }
 
-  /** A part fails; `undefined`: it works. A problem is reported once, whichever part found it. */
-  function report(by: Reporter, error: Error | undefined): void {
-    const isNews = reported.size === 0 || (reported.size === 1 && reported.has(by));
-    const hasChanged = reported.has(by) !== (error !== undefined);
-    if (error) reported.set(by, error);
-    else reported.delete(by);
-    if (!isNews || !hasChanged || fallback.problem) return;
-    notify((to) => (error ? to.degraded(error) : to.recovered()));
+  /** The spool fails; `undefined`: it works. Reported once if the storage fails, too. */
+  function spoolFails(error: Error | undefined): void {
+    const hasChanged = (spoolProblem === undefined) !== (error === undefined);
+    spoolProblem = error;
+    if (hasChanged && !fallback.problem) notify((to) => (error ? to.degraded(error) : to.recovered()));
   }
 
   function counts(): OutboxCounts {
-    const problem = fallback.problem ?? reported.get("thread") ?? reported.get("spool");
+    const problem = fallback.problem ?? spoolProblem;
     const { queued, oldest, ...others } = storage.counts(destination);
     return {
       ...others,
@@ -136,13 +126,12 @@ export function createDurable<C extends Claim>(
       observer = to;
       destination = deliver.destination;
       for (const notice of notices.splice(0)) notice(to);
-      if (!storage.deliver?.(deliver)) relay.start(deliver);
+      relay.start(deliver);
       storage.start?.(destination);
     },
     wake: relay.wake,
     get idle() {
-      const isWell = fallback.problem === undefined && !reported.has("thread");
-      return relay.idle && (storage.idle ?? true) && fallback.length === 0 && isWell;
+      return relay.idle && fallback.length === 0 && fallback.problem === undefined;
     },
     counts,
     ...(storage.look && {
@@ -185,7 +174,7 @@ export function createDurable<C extends Claim>(
       return closing;
     },
   };
-  return { outbox, wake: relay.wake, notify, report };
+  return { outbox, wake: relay.wake, notify, spoolFails };
 }
 
 /** Thrown by a second `start`. */

@@ -26,10 +26,7 @@ function missing(why: string, cause?: Error): AffiliateError {
   return new AffiliateError("ERR_AFFILIATE_UNDICI", message, cause && { cause });
 }
 
-/**
- * Loads undici once. It takes most of the package's loading time, and a host whose outbox delivers
- * in a thread of its own may not need it.
- */
+/** Loads undici once, which takes most of the package's loading time: only if it is needed. */
 export function loadUndici(): Promise<Undici> {
   loading ??= importUndici().then(
     (undici) => {

@@ -2,9 +2,9 @@ import type { EventKind, Outbox, OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";
+import type { DeliveryJournal } from "../../src/delivery/attempts.js";
 import { createDelivery } from "../../src/delivery/delivery.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
-import { JOURNAL_CALLS } from "../../src/outbox/remote.js";
 import { callsFor } from "../../src/service/calls.js";
 import type { Transport } from "../../src/service/transport.js";
 import { DESTINATION } from "../contract/samples.js";
@@ -18,6 +18,11 @@ const SEAMS = [
   ...["journal", "circuits", "random", "hide", "now", "monotonic", "after"],
 ] as const;
 type Seam = (typeof SEAMS)[number];
+
+const JOURNAL_CALLS: readonly (keyof DeliveryJournal)[] = [
+  ...(["attempt", "delivered", "skipped", "retry", "dead"] as const),
+  ...(["paused", "resumed", "refused", "unconfirmed", "log"] as const),
+];
 
 const KINDS: readonly EventKind[] = ["click", "registration", "payment"];
 
@@ -86,7 +91,7 @@ function started(createOutbox: (clock: FakeClock) => Outbox) {
   outbox.start(
     {
       ...delivery,
-      // Not in an attempt: here the host would have thrown, or the loop.
+      // Not in an attempt: here the relay would have thrown.
       capacity() {
         isOff = true;
         const capacity = delivery.capacity();
@@ -123,9 +128,9 @@ const shots = fc.array(
 );
 
 describe.each<[string, (clock: FakeClock) => Outbox, numRuns: number]>([
-  ["the host's engine", (clock) => memoryOutbox({}, clock), 100],
-  ["the loop of the disk outbox", (clock) => virtualDisk(clock), 10],
-])("whatever throws in an attempt of %s", (_name, createOutbox, numRuns) => {
+  ["the memory outbox", (clock) => memoryOutbox({}, clock), 100],
+  ["the disk outbox", (clock) => virtualDisk(clock), 10],
+])("whatever throws in an attempt at an event of %s", (_name, createOutbox, numRuns) => {
   afterEach(removeScratchDirectories);
 
   it("its slot is free again, nothing that was not sent is held, and later events are as if nothing was", async () => {

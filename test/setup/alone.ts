@@ -4,7 +4,6 @@
  */
 export const ALONE: readonly string[] = [
   "test/docs/monitoring.test.ts",
-  "test/engine/messages.test.ts",
   "test/conversion/events.test.ts",
   "test/outbox/disk/thread/thread.test.ts",
   "test/outbox/memory/memory-outbox.test.ts",

@@ -8,7 +8,6 @@ import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { createDurable } from "../durable.js";
 import { durableOptions, MIB } from "../option-types.js";
 import type { Outbox } from "../outbox.js";
-import type { RemoteDelivery } from "../remote.js";
 import { findEngine, useOneCopy } from "./file/sqlite.js";
 import { openedWhenUsed } from "./opened-when-used.js";
 import { storageThrough } from "./queue/asked.js";
@@ -97,13 +96,11 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
   const spool = createSpool(path, {
     maxBytes: maxMemoryBytes,
     clock,
-    onTrouble: (error) => report("spool", error),
+    onTrouble: (error) => spoolFails(error),
   });
   const link = opened();
-  /** Delivery in the thread, once it has begun. */
-  let remote: RemoteDelivery | undefined;
 
-  const { outbox, wake, notify, report } = createDurable<DiskClaim>(
+  const { outbox, wake, notify, spoolFails } = createDurable<DiskClaim>(
     {
       spool,
       ...storageThrough(link.ask, () => wake()),
@@ -111,34 +108,17 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
       async claim({ destination, limit, lanes }) {
         const capacity = { destination, limit: Math.min(limit, CLAIMED_AT_ONCE), lanes };
         const claims = await link.ask({ type: "claim", capacity });
-        const isHeld = ({ leaseEpoch }: DiskClaim) =>
-          isStillOwned(leaseEpoch, link.last.snapshot.leaseEpoch, limits.leaseMs);
+        // Another thread of this process takes over what this one has claimed.
+        const isHeld = ({ owner, leaseEpoch }: DiskClaim) =>
+          owner === link.owner && isStillOwned(leaseEpoch, link.last.snapshot.leaseEpoch, limits.leaseMs);
         return claims.map((claim) => ({ ...claim, isHeld: () => isHeld(claim) }));
       },
       settle: (claim, verdict) => link.ask(settling(claim, verdict)),
       counts: (destination) => countsOf(link.last.snapshot.counts, destination),
-      deliver(deliver) {
-        // If the thread finds no undici, the host's thread sends, with the undici in its bundle.
-        remote = link.canDeliver ? deliver.remote : undefined;
-        if (!remote) return false;
-        link.deliver(remote);
-        remote.started({
-          reportAttempts: () => link.tell("report attempts"),
-          stop: () => link.tell("stop"),
-          abort: () => link.tell("abort"),
-        });
-        return true;
-      },
       start(destination) {
         if (use.begin(destination)) notify((to) => to.cautioned?.(anotherTracker(directory)));
       },
-      get idle() {
-        return link.last.delivery?.idle ?? remote === undefined;
-      },
-      stop() {
-        alarm.stop();
-        link.tell("stop");
-      },
+      stop: () => alarm.stop(),
       async close() {
         await link.close();
         spool.close();
@@ -150,8 +130,7 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
   const alarm = createAlarm(clock, wake);
 
   spool.begin(link.owner);
-  if (link.first.type === "done") receive(link.first);
-  else report("thread", new OutboxError(link.first.code, link.first.message));
+  receive(link.last);
 
   function opened(): Link {
     try {
@@ -171,9 +150,6 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
       notify((to) => to.degraded(new OutboxError(code, message)));
       notify((to) => to.recovered());
     }
-    const { problem, report: news } = reply.delivery ?? {};
-    report("thread", problem && new OutboxError(problem.code, problem.message));
-    if (news) remote?.receive(news);
     alarm.set(reply.snapshot.nextReadyAt);
   }
 

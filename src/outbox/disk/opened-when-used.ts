@@ -1,3 +1,4 @@
+import type { Circuits } from "../circuits.js";
 import type { Outbox } from "../outbox.js";
 
 /**
@@ -12,6 +13,8 @@ export function openedWhenUsed(name: string, open: () => Outbox): Outbox {
     return opened;
   }
 
+  const circuits = () => outbox().circuits as Circuits;
+
   return {
     name,
     get durable() {
@@ -20,9 +23,6 @@ export function openedWhenUsed(name: string, open: () => Outbox): Outbox {
     get idle() {
       return outbox().idle ?? false;
     },
-    get circuits() {
-      return outbox().circuits;
-    },
     get deadLetters() {
       return outbox().deadLetters;
     },
@@ -30,6 +30,10 @@ export function openedWhenUsed(name: string, open: () => Outbox): Outbox {
     start: (deliver, observer) => outbox().start(deliver, observer),
     wake: () => opened?.wake(),
     counts: () => outbox().counts(),
+    circuits: {
+      read: (destination) => circuits().read(destination),
+      replace: (change) => circuits().replace(change),
+    },
     reportedAt: async (id) => outbox().reportedAt?.(id),
     cancel: async (id) => outbox().cancel?.(id) ?? "unknown",
     personalData: async (person) => outbox().personalData?.(person) ?? [],

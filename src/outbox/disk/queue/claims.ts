@@ -156,9 +156,9 @@ export function createClaims({ cache, queues, live }: Tables, upkeep: Upkeep) {
       own = destination;
       claimedAt = now;
       // A step waits until all more urgent events are known.
-      hasMore = !claimStepsOf(lanes).every(take);
+      const isComplete = claimStepsOf(lanes).every(take);
       // An unreadable event used up a slot. Another claim may take its visitor's next event.
-      queues.notes().hasChanged = isAnySetAside;
+      hasMore = !isComplete || isAnySetAside;
       return claims;
     },
     /** When a claim may find more than the last one did. */

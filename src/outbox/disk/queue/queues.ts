@@ -87,8 +87,6 @@ export function createQueues(cache: Cache) {
     cache.prepare(STATEMENTS);
   /** What is known of the queues, so that no statement asks again. */
   const notes = cache.lookedUp(() => ({
-    /** Whether an event may have become ready or more urgent since this process last claimed. */
-    hasChanged: true,
     /** Whether an event may wait behind another in a queue. */
     anyBehind: undefined as boolean | undefined,
     /** Whether any queue may hold an event. */
@@ -127,7 +125,6 @@ export function createQueues(cache: Cache) {
     const own = notes();
     own.anyQueued = true;
     own.withoutReady.delete(laneKeyOf(row.destination, row.endpoint, row.urgency));
-    own.hasChanged = true;
   }
 
   /**
@@ -141,7 +138,6 @@ export function createQueues(cache: Cache) {
     const arrivals = known.claims.aheadOf(event, ...raised).map((each) => each.seq);
     if (arrivals.length > 0) raising.raiseArrivals.run(urgency, JSON.stringify(arrivals));
     for (const each of raised) noteReady(each);
-    notes().hasChanged = true;
   }
 
   function enterAs(state: "behind" | "ready" | "tried", events: readonly NewRow[]): void {

@@ -98,8 +98,6 @@ export interface Snapshot {
   /** When the next event becomes ready; `null` if time alone changes nothing. */
   readonly nextReadyAt: number | null;
   readonly leaseEpoch: LeaseEpoch;
-  /** Whether an event may have become ready or more urgent since this process last claimed. */
-  readonly hasChanged: boolean;
 }
 
 export interface Dropped {

@@ -50,7 +50,7 @@ export function createStore(
 ) {
   const { leaseMs, clock = clockOfAllThreads, locks } = options;
   const tables = createTables(db, { ...options, monotonic: clock.monotonic });
-  const { cache, ids, queues, live, letters, scheduled, circuits } = tables;
+  const { cache, ids, live, letters, scheduled, circuits } = tables;
   const upkeep = createUpkeep(cache, { owner, leaseMs, locks });
   const appends = createAppends(tables);
   const claims = createClaims(tables, upkeep);
@@ -91,7 +91,7 @@ export function createStore(
         const now = clock.now();
         cache.begin(now);
         upkeep.followClock(now);
-        if (scheduled.release(now)) queues.notes().hasChanged = true;
+        scheduled.release(now);
         const results = body(now);
         live.removeDeliveredIfDue();
         cache.end(now);
@@ -109,7 +109,6 @@ export function createStore(
       counts: Object.fromEntries(counts),
       nextReadyAt: earliestOf([claims.nextReadyAt(now), scheduled.nextAt]),
       leaseEpoch: upkeep.leaseEpoch,
-      hasChanged: queues.notes().hasChanged,
     };
   }
 

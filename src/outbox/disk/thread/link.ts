@@ -1,13 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { OutboxError } from "../../../shared/errors.js";
-import { peerPlaces } from "../../../shared/peer.js";
 import { createProcessHooks } from "../../../shared/process-hooks.js";
 import { clearTimeout, setImmediate, setTimeout } from "../../../shared/real-timers.js";
 import { momentBy } from "../../lease.js";
-import type { RemoteDelivery } from "../../remote.js";
 import type { Request, Results } from "../queue/requests.js";
-import type { Done, Order, Question, Reply, ThreadOptions } from "./protocol.js";
-import { findUndici, startThread, type Thread } from "./worker.js";
+import type { Done, Question, Reply, ThreadOptions } from "./protocol.js";
+import { startThread, type Thread } from "./worker.js";
 
 export type Link = ReturnType<typeof openLink>;
 
@@ -18,7 +16,6 @@ const NOTHING_KNOWN: Done = {
     counts: {},
     nextReadyAt: null,
     leaseEpoch: { number: 0, renewedAt: momentBy() },
-    hasChanged: false,
   },
   dropped: [],
   problems: [],
@@ -39,7 +36,7 @@ const atExit = createProcessHooks("exit");
  * @throws OutboxError
  */
 export function openLink(
-  options: Omit<ThreadOptions, "signals" | "owner" | "undici">,
+  options: Omit<ThreadOptions, "signals" | "owner">,
   { onDone, onStart }: { onDone: (reply: Done) => void; onStart: (owner: string) => void },
 ) {
   const questions: Question[] = [];
@@ -50,10 +47,8 @@ export function openLink(
   let refusing: Error | undefined;
   let whenIdle = () => {};
   let restart: NodeJS.Timeout | undefined;
-  let engine: Pick<RemoteDelivery, "plan" | "lost"> | undefined;
   let owner = randomUUID();
-  const undici = findUndici(peerPlaces(import.meta.url));
-  const begin = () => startThread({ ...options, owner, undici }, receive, lose);
+  const begin = () => startThread({ ...options, owner }, receive, lose);
   let thread: Thread | undefined = begin();
 
   const first = thread.waitForReply();
@@ -67,9 +62,7 @@ export function openLink(
   function start(): Thread {
     owner = randomUUID();
     onStart(owner);
-    const started = begin();
-    if (engine) started.post({ deliver: engine.plan() });
-    return started;
+    return begin();
   }
 
   function schedule(): void {
@@ -126,7 +119,6 @@ export function openLink(
 
   function lose(cause: Error): void {
     thread = undefined;
-    engine?.lost();
     clearTimeout(restart);
     // Even if no request waits: the thread takes over from ended processes.
     restart = setTimeout(() => {
@@ -144,8 +136,6 @@ export function openLink(
 
   atExit.add(endWithProcess);
   return {
-    /** The reply to the opening of the file; `failed` only if its disk is full. */
-    first,
     get last(): Done {
       return last;
     },
@@ -160,18 +150,7 @@ export function openLink(
         schedule();
       });
     },
-    /** Whether the thread can deliver: it has found undici. */
-    canDeliver: undici !== undefined,
-    /** Delivers in the thread. Calls `plan` for each thread that begins. */
-    deliver(remote: Pick<RemoteDelivery, "plan" | "lost">): void {
-      engine = remote;
-      thread?.post({ deliver: remote.plan() });
-    },
-    tell(order: Order): void {
-      if (order === "stop") engine = undefined;
-      thread?.post(order);
-    },
-    /** Ends the thread once it has answered everything and stored all verdicts. */
+    /** Ends the thread once it has answered everything. */
     async close(): Promise<void> {
       while (asked.length + questions.length > 0) {
         await new Promise<void>((resolve) => {

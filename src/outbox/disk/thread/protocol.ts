@@ -1,4 +1,3 @@
-import type { DeliveryPlan, DeliveryReport } from "../../remote.js";
 import type { Problem } from "../file/sqlite.js";
 import type { Dropped, Request, Result, Snapshot } from "../queue/requests.js";
 import type { StoreOptions } from "../queue/store.js";
@@ -8,8 +7,6 @@ export interface ThreadOptions extends StoreOptions {
   readonly engine: string;
   /** The thread's name as the owner of claims and of the host's spool file. */
   readonly owner: string;
-  /** The thread loads undici from here. Without it, the host's thread delivers. */
-  readonly undici?: string | undefined;
   /** The main thread waits for these while the thread starts or ends. */
   readonly signals: Int32Array;
 }
@@ -28,15 +25,11 @@ export interface Batch {
  * Sent to the thread:
  *
  * - `open`: open the file, and reply at once.
- * - `deliver`: deliver by this plan.
- * - `report attempts`: report when each attempt begins, from now on.
- * - `stop`: begin no more attempts. `abort`: end those that are under way.
- * - `close`: end once all verdicts are stored.
- * - `end`: store what was sent, and end at once. The attempts under way are then in doubt.
+ * - a batch: carry it out in one transaction, and reply. Of a generation that has failed: neither.
+ * - `close`: end.
+ * - `end`: the process ends; first store what it has in memory.
  */
-export type Message = Batch | { readonly deliver: DeliveryPlan } | "open" | Order | "close" | "end";
-
-export type Order = "report attempts" | "stop" | "abort";
+export type Message = Batch | "open" | "close" | "end";
 
 export interface Question {
   readonly request: Request;
@@ -44,7 +37,7 @@ export interface Question {
   reject(error: Error): void;
 }
 
-/** A batch was carried out. Without `results`, the thread delivered, or looked after its file. */
+/** A batch was carried out. Without `results`, the thread looked after its file. */
 export interface Done {
   readonly type: "done";
   readonly results?: readonly Result[];
@@ -52,14 +45,6 @@ export interface Done {
   readonly dropped: readonly Dropped[];
   /** Problems with the file that were solved. */
   readonly problems: readonly Problem[];
-  /** Absent if the thread does not deliver. */
-  readonly delivery?: {
-    /** Whether no attempt is under way, and no event that waits can be sent now. */
-    readonly idle: boolean;
-    /** Why claims and verdicts fail, if they do. */
-    readonly problem?: Problem | undefined;
-    readonly report: DeliveryReport;
-  };
 }
 
 export interface Failed extends Problem {

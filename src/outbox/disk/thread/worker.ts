@@ -1,7 +1,6 @@
 import source from "inline:./thread.ts";
-import { MessageChannel, receiveMessageOnPort, SHARE_ENV, Worker } from "node:worker_threads";
-import { dependencies } from "../../../../package.json";
-import { peerPlaces, requireFrom, resolvePeer } from "../../../shared/peer.js";
+import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
+import { peerPlaces, resolvePeer } from "../../../shared/peer.js";
 import { type Batch, type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
 
 const LONGEST_START_MS = 10_000;
@@ -24,10 +23,8 @@ export function startThread(
   const worker = new Worker(source, {
     eval: true,
     name: "express-affiliate",
-    // Only Yarn's of the host's flags, so no `--require`. Node also loads what NODE_OPTIONS names.
+    // Only Yarn's of the host's flags: what the others load has nothing to do here.
     execArgv: plugAndPlay(),
-    // The host may set variables for TLS and proxies after this.
-    env: SHARE_ENV,
     workerData: { ...options, signals, port: port2 },
     transferList: [port2],
   });
@@ -93,30 +90,4 @@ export function startThread(
 function plugAndPlay(): string[] {
   const hook = process.versions.pnp && resolvePeer("pnpapi", peerPlaces(import.meta.url));
   return hook ? ["--require", hook] : [];
-}
-
-/**
- * Finds undici beside `from`, in the user's `node_modules`. The thread's script contains no copy:
- * the user's own update brings a security release to the thread, and audit tools see what it loads.
- * `undefined` if there is none in the package's range: a bundler may have put undici into the
- * host's file, which another thread cannot reach.
- */
-export function findUndici(from: readonly (string | undefined)[]): string | undefined {
-  for (const place of from) {
-    if (place === undefined) continue;
-    try {
-      const require = requireFrom(place);
-      // Beside a bundle, any version may be installed.
-      if (isInRange(require("undici/package.json").version)) return require.resolve("undici/index.js");
-    } catch {}
-  }
-  return undefined;
-}
-
-/** Whether it is in the range that the package depends on. */
-function isInRange(version: string): boolean {
-  const least = dependencies.undici.slice("^".length);
-  const majorOf = (each: string) => each.split(".")[0];
-  const isOlder = version.localeCompare(least, "en", { numeric: true }) < 0;
-  return majorOf(version) === majorOf(least) && !isOlder;
 }
