@@ -133,6 +133,11 @@ export function holdBytes(req: Request, res: Response): () => void {
         uncorks++;
       },
     },
+    // Without the hold's own: a response on Node 26 puts a turn's writes into one chunk unless its
+    // socket is corked.
+    writableCorked: {
+      get: () => Reflect.get(Object.getPrototypeOf(socket), "writableCorked", socket) - uncorks,
+    },
     // Whoever destroys the response destroys its socket.
     destroy: {
       value(error?: Error) {
