@@ -94,7 +94,7 @@ describeWithPostgres("many large dead letters in Postgres", (database) => {
   testManyLetters({
     create: () => database.create(),
     reopen: () => database.reopen(),
-    damage: (id) => database.sql("update $schema.dead_letters set data = 'null' where id = $1", [id]),
+    damage: (id) => database.sql("update $schema.events set data = 'null' where id = $1", [id]),
   });
 });
 
@@ -102,6 +102,6 @@ describeWithMariaDb("many large dead letters in MariaDB", (database) => {
   testManyLetters({
     create: () => database.create(),
     reopen: () => database.reopen(),
-    damage: (id) => database.sql("update $prefixevents set data = 'null' where id = unhex(?)", [id]),
+    damage: (id) => database.sql("update $prefixevents set data = 'null' where id = ?", [id]),
   });
 });

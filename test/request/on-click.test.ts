@@ -173,6 +173,8 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     const ids = [response.body, later.body].flatMap(({ clickId, sessionId }) => [clickId, sessionId]);
     expect(new Set([...ids, "planted", "planted-too"]).size).toBe(6);
     expect(await clicks()).toMatchObject([response.body, later.body]);
+    // When the first click's cookies have ended, the later one's are all that a payment needs.
+    expect((await visit("/", { Cookie: sentBack(later) })).body).toEqual(later.body);
   });
 
   it("sets the session's cookie that `session` names, and none if `session` is a function", async () => {
