@@ -30,7 +30,8 @@ export function testOnce(it: StageTests): void {
     assert.equal(await outbox.add(delivered), "duplicate");
     underWay.settle({ type: "delivered" });
     await stage.empty();
-    assert.equal(await outbox.add(delivered), "duplicate");
+    assert.equal(await outbox.add({ ...delivered, createdAt: delivered.createdAt + 1 }), "duplicate");
+    if (outbox.reportedAt) assert.equal(await outbox.reportedAt(delivered.id), delivered.createdAt);
 
     (await stage.handOver(resting)).settle(retryIn(60_000));
     assert.equal(await outbox.add(resting), "duplicate");

@@ -117,6 +117,7 @@ export function createQueueOutbox(
       counts: counts.current,
       look: counts.take,
       deadLetters: queue.deadLetters,
+      reportedAt: queue.reportedAt,
       cancel: queue.cancel,
       personal: queue.personal,
       start,

@@ -146,6 +146,14 @@ export function createQueue(
     return Number(row.state) === CANCELLED ? "cancelled" : "sent";
   }
 
+  /** When the event was reported first, in milliseconds since the epoch. */
+  async function reportedAt(id: string, destination: number): Promise<number | undefined> {
+    await database.ready();
+    const text = `select created_at from ${events} where destination = ? and id = ?`;
+    const [row] = await database.rows(text, [destination, id]);
+    return row && Number(row.created_at);
+  }
+
   const holding = {
     /** For how long the last lease lasts; `null`: no process has claimed an event. */
     async leasedForMs(): Promise<number | null> {
@@ -191,6 +199,7 @@ export function createQueue(
     renew: claims.renew,
     release: (destination: number) => counts.during(() => chores.release(database, destination)),
     cancel,
+    reportedAt,
     personal: createPersonal(database, { counts, rememberMs, queues }),
     holding,
     upkeep: createUpkeep(database, { queues, clock }),
