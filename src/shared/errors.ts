@@ -32,7 +32,7 @@ export class ArgumentError extends AffiliateError {
   }
 }
 
-/** The service refused: an error status (§7), or `success: false`. `message` is its own. */
+/** The service refused, by its status or in its body. `message` is its own. */
 export class TrackingApiError extends AffiliateError {
   /** `TrackingApiError`. */
   override readonly name = "TrackingApiError";

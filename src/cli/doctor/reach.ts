@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { isIP } from "node:net";
-import { connect } from "node:tls";
+import { isIP, type TcpSocketConnectOpts } from "node:net";
+import { type ConnectionOptions, connect } from "node:tls";
 import { errorCodeOf, errorFrom } from "../../shared/errors.js";
 import { type CheckResult, note, well, wrong } from "../finding.js";
 
@@ -62,7 +62,7 @@ export async function checkTls(
   if (protocol !== "https:")
     return note("plain http: the key and customers' addresses travel in the open; fine on this machine");
   const host = hostname.replace(/^\[|\]$/g, "");
-  const socket = connect({
+  const options: ConnectionOptions & TcpSocketConnectOpts = {
     host,
     port: Number(port || 443),
     ...(isIP(host) === 0 && { servername: host }),
@@ -70,7 +70,10 @@ export async function checkTls(
     // Whatever NODE_TLS_REJECT_UNAUTHORIZED says.
     rejectUnauthorized: true,
     timeout: TIMEOUT_MS,
-  });
+    // As in the tracker: Node's 250 ms are too short for slow routes.
+    autoSelectFamilyAttemptTimeout: TIMEOUT_MS / 2,
+  };
+  const socket = connect(options);
   try {
     socket.once("timeout", () => socket.destroy(new Error(`no TLS connection within ${TIMEOUT_MS} ms`)));
     await once(socket, "secureConnect");
