@@ -4,8 +4,7 @@ import { LinkedList, type ListLinks } from "../shared/linked-list.js";
 import { AttemptLimit } from "./attempt-limit.js";
 import { FailureStreak } from "./failure-streak.js";
 import type { Failure } from "./finding.js";
-import { type KnownOutage, Outage, type Pause } from "./outage.js";
-import { SavedProbes } from "./saved-probes.js";
+import { type KnownOutage, Outage, type Pause, SavedProbes } from "./outage.js";
 
 /** An attempt under way. */
 export interface Ticket extends ListLinks<Ticket> {

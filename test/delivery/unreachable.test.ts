@@ -1,6 +1,6 @@
 /** What is told of a service that no connection reaches: its TLS or an outgoing proxy is at fault. */
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { tlsAdvice } from "../../src/delivery/tls-advice.js";
+import { tlsAdvice } from "../../src/delivery/details.js";
 import { certificates } from "../helpers/certificates.js";
 import { closedPort, faultyService } from "../helpers/faulty-service.js";
 import { pay } from "../helpers/pay.js";
