@@ -217,7 +217,7 @@ describe.each(everyGateway)("refunds of %s", (gateway) => {
         expect(left()).toMatchObject(isWindow ? [] : [{ amount: 19.9, isDisputed: false }]);
         expect(tracker.stats().scheduled?.count ?? 0).toBe(0);
       }),
-      { numRuns: 8 },
+      { numRuns: 6 },
     );
   }, 30_000);
 });
