@@ -19,7 +19,9 @@ export function square(given: unknown): Told {
   const object = event.at("data.object");
   if (type === "payment.created" || type === "payment.updated") return sale(object.at("payment"));
   if (type === "refund.created" || type === "refund.updated") return refund(object.at("refund"));
-  return type === "dispute.created" ? dispute(object.at("dispute")) : undefined;
+  if (type !== "dispute.created") return undefined;
+  // The documentation has it as `dispute`, the types of Square's library as `object`.
+  return dispute(object.at(object.has("object") ? "object" : "dispute"));
 }
 
 function sale(payment: Fields): Told {

@@ -207,6 +207,15 @@ describe("braintree", () => {
   });
 });
 
+describe("square", () => {
+  it("finds a dispute where the library's types have it, too", () => {
+    const body = JSON.stringify(bodies.square.dispute?.(paid));
+    const renamed = JSON.parse(body.replace('"object":{"dispute":', '"object":{"object":'));
+    expect(renamed.data.object).not.toHaveProperty("dispute");
+    expect(gateways.square(renamed)).toMatchObject({ paymentId: "p1", refundId: "d1", amount: 19.9 });
+  });
+});
+
 describe("mollie", () => {
   it("gives what was captured; with a refund, the sale too, because its own webhook may have been lost", () => {
     const fields = {
