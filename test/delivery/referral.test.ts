@@ -101,7 +101,7 @@ describe("an event whose only id is a login session's", () => {
     ["a text in place of yes", { hasAffiliate: "true" }],
   ])("waits while the status endpoint answers 200 with %s, and one warning says so", async (_name, body) => {
     const { clock, service, add, answers, lines } = start({ ...yes, body });
-    for (let n = 0; n < 5; n++) await add("payment", { sessionId: `login-${n}` });
+    for (let n = 0; n < 5; n++) await add("payment");
     await clock.pass(HOUR_MS);
     expect(service.posts).toEqual([]);
     expect(lines).toEqual([expect.stringContaining("answers with something that is no status")]);
