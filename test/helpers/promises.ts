@@ -117,6 +117,17 @@ export function testPromises(
       },
     );
 
+    it("404, after an hour without others: the next of these within 5 s", async () => {
+      const { clock, track, waits } = start((call) => (isPoison(call) ? says(404) : yes));
+      for (let n = 0; n < 180; n++) {
+        await track("click", `poison-${n}`);
+        await clock.pass(20 * SECOND_MS);
+      }
+      const click = await track("click");
+      await clock.pass(5 * SECOND_MS);
+      expect(longest(waits([click]))).toBeLessThanOrEqual(5 * SECOND_MS);
+    });
+
     it.each(answers.slice(0, kinds).filter(([name]) => !mayBeTaken.has(name)))(
       "%s to payments, and takes others': each of these within 5 s",
       async (_n, bad) => {
