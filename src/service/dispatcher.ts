@@ -1,4 +1,4 @@
-import { Socket } from "node:net";
+import { isIP, Socket } from "node:net";
 import type { buildConnector, Dispatcher, Pool } from "undici";
 import { OptionsError } from "../shared/errors.js";
 import { withProxyErrors } from "./proxy-tunnels.js";
@@ -112,8 +112,11 @@ function unreferenced(connect: buildConnector.connector): buildConnector.connect
   }
 
   return (options, callback) => {
+    // Undici names a proxy's address, too. TLS has no such names, and Node 26 refuses it.
+    const isAddress = isIP(options.servername?.replace(/^\[|\]$/g, "") ?? "") > 0;
+    const named = isAddress ? { ...options, servername: undefined } : options;
     // Undici returns the socket before it is connected, but a tunnel only once it is open.
-    const socket: unknown = connect(options, (...result) => {
+    const socket: unknown = connect(named as typeof options, (...result) => {
       release(result[1]);
       callback(...result);
     });
