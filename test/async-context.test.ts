@@ -134,7 +134,7 @@ describeWithPostgres("in a Postgres database", ({ create }) =>
 );
 describeWithMariaDb("in a MariaDB database", ({ create }) => testContexts("mysqlOutbox", () => create()));
 
-it("reports an event that was shed for another visitor's in neither's context", async () => {
+it("a tracker reports an event that was shed for another visitor's in neither's context", async () => {
   const { tracker, contextsOf } = await startHeard(memoryOutbox({ maxEvents: 1 }));
   const { trackClick } = tracker;
   const click = visitor.run("ann", () => trackClick({ affiliateReference: "ALICE" }, { clickId: "ann" }));
@@ -144,7 +144,7 @@ it("reports an event that was shed for another visitor's in neither's context", 
   expect(contextsOf("line")).toEqual([undefined]);
 });
 
-it("reports a storage that fails, and works again, in no visitor's context", async () => {
+it("a tracker reports a storage that fails, and works again, in no visitor's context", async () => {
   let isAway = true;
   const append = async () => {
     if (isAway) throw new Error("it is away");
@@ -158,7 +158,7 @@ it("reports a storage that fails, and works again, in no visitor's context", asy
   expect(contextsOf("line")).toEqual([undefined]);
 });
 
-it("calls listeners of a report in the context of the request that makes it", async () => {
+it("a tracker calls listeners of a report in the context of the request that makes it", async () => {
   const { tracker, contextsOf } = await startHeard(memoryOutbox());
   const app = express();
   app.use((req, _res, next) => visitor.run(String(req.headers["x-visitor"]), next), tracker);

@@ -7,7 +7,7 @@ import manifest from "../package.json" with { type: "json" };
 import { root, textOf } from "./helpers/docs/pages.js";
 import { ALONE } from "./setup/alone.js";
 
-it("has a process for each test file that replaces modules", () => {
+it("the repository has a process for each test file that replaces modules", () => {
   const files = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
     .map((name) => join("test", name))
     .filter((name) => name.endsWith(".test.ts") && /\bvi\.(mock|doMock)\(/.test(textOf(name)));
@@ -15,7 +15,7 @@ it("has a process for each test file that replaces modules", () => {
   expect(ALONE).toEqual(expect.arrayContaining(files.filter((name) => !name.includes(".slow."))));
 });
 
-it("has each folder of src/ and each file in its root in CONTRIBUTING's layout", () => {
+it("the repository has each folder of src/ and each file in its root in CONTRIBUTING's layout", () => {
   const layout = textOf("CONTRIBUTING.md").split("## The layout")[1]?.split("\n## ")[0] ?? "";
   const entries = readdirSync(join(root, "src"), { withFileTypes: true });
   const named = entries.filter(({ name }) => !name.endsWith(".d.ts"));
@@ -24,7 +24,7 @@ it("has each folder of src/ and each file in its root in CONTRIBUTING's layout",
   }
 });
 
-it("runs every proof in .ci/run", () => {
+it("the repository runs every proof in .ci/run", () => {
   const calls = textOf(".ci/run").matchAll(/(?:npm run --silent proof|\$proof|node proof\/run\.js) (\w+)/g);
   const proofs = readdirSync(join(root, "proof")).flatMap((name) => /^(\w+)\.ts$/.exec(name)?.[1] ?? []);
   expect(new Set([...calls].map(([, name]) => name))).toEqual(new Set(proofs));
@@ -32,7 +32,7 @@ it("runs every proof in .ci/run", () => {
 
 const workflows = readdirSync(join(root, ".github/workflows")).map((name) => `.github/workflows/${name}`);
 
-it("takes each action of the workflows by its digest", () => {
+it("the repository takes each action of the workflows by its digest", () => {
   const actions = workflows.flatMap((file) =>
     [...textOf(file).matchAll(/uses: (\S+)/g)].map(([, name]) => name),
   );
@@ -41,7 +41,7 @@ it("takes each action of the workflows by its digest", () => {
   for (const name of theirs) expect(name).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
 });
 
-it("publishes without a token, and only what CI has passed", () => {
+it("the repository publishes without a token, and only what CI has passed", () => {
   const { jobs } = parse(textOf(".github/workflows/release.yml"));
   expect(jobs.publish).toMatchObject({ needs: "ci", permissions: { "id-token": "write" } });
   expect(jobs.ci.uses).toBe("./.github/workflows/ci.yml");

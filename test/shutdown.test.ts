@@ -64,7 +64,7 @@ describe.concurrent("a process that ends by itself", () => {
 });
 
 // Together, because each takes the five seconds that a process has for its own events.
-it("ends all the same if it cannot send what it has, and says what is lost with it", async () => {
+it("a process ends all the same if it cannot send what it has, and says what is lost with it", async () => {
   const one = "ends by itself with one event in memory";
   const down = `http://127.0.0.1:${await closedPort()}`;
   const silentService = () => faultyService({ onRequest: silent });
@@ -185,7 +185,7 @@ describe.concurrent("close", () => {
   });
 });
 
-it("is what a signal does to a host without handlers: it ends, for the package has none of its own", async () => {
+it("a signal ends a host without handlers, for the package has none of its own", async () => {
   const service = await faultyService({ onRequest: silent });
   const run = host(["ends by itself", service.url]);
   while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));

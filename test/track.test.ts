@@ -3,7 +3,7 @@ import { expect, it, vi } from "vitest";
 import { pay } from "./helpers/pay.js";
 import { linesLogger, startTracker } from "./helpers/tracker.js";
 
-it("has a line in the log for each payment that a full outbox refuses", async () => {
+it("a tracker has a line in the log for each payment that a full outbox refuses", async () => {
   const logger = linesLogger();
   const outbox = memoryOutbox({ maxEvents: 1 });
   const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox, logger });
@@ -14,7 +14,7 @@ it("has a line in the log for each payment that a full outbox refuses", async ()
   expect(named).toEqual(["order-1", "order-2", "order-3"]);
 });
 
-it("says once, outside production, that a second report of a registration may count if nothing names it", async () => {
+it("a tracker says once, outside production, that a second report of a registration may count if nothing names it", async () => {
   const logger = linesLogger();
   const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", logger, apiKey: undefined });
   const registered = (more: object) =>

@@ -18,7 +18,7 @@ test("numbers the priorities from 1, and orders the kinds by them", () => {
   expect(KINDS).toEqual(["payment", "registration", "click"]);
 });
 
-test("gives each endpoint to one kind", () => {
+test("the table of kinds gives each endpoint to one kind", () => {
   expect(new Set(ENDPOINTS).size).toBe(ENDPOINTS.length);
   for (const kind of KINDS) {
     for (const endpoint of rowOf(kind).endpoints) expect(kindOf(endpoint)).toBe(kind);
@@ -33,14 +33,14 @@ test("shares the space for known ids out between the kinds", () => {
   expect(Object.keys(shares)).toEqual(LEAST_URGENT_FIRST);
 });
 
-test("names every field of an address, so that a person's events are found by it", () => {
+test("the table of kinds names every field of an address, so that a person's events are found by it", () => {
   for (const kind of KINDS) {
     const addresses = fieldNames(kind).filter((name) => /^email$|Email$/.test(name));
     expect(addresses).toEqual([rowOf(kind).emailField].filter((name) => name !== null));
   }
 });
 
-test("asks each kind for its address, and takes no `null` if a field is named like one", () => {
+test("the table of kinds asks each kind for its address, and takes no `null` if a field is named like one", () => {
   type FieldOf<Data> = KindRow<Attribution & Data>["emailField"];
   expectTypeOf<FieldOf<{ subscriberEmail: string; plan: string }>>().toEqualTypeOf<"subscriberEmail">();
   expectTypeOf<FieldOf<{ email: string }>>().toEqualTypeOf<"email">();

@@ -269,7 +269,7 @@ it("works behind a proxy that cuts a prefix off the path", async () => {
   expect([answer.status, await answer.json()]).toEqual([200, { discarded: 1 }]);
 });
 
-it("takes a token from one process to another, as a load balancer does", async () => {
+it("the dashboard takes a token from one process to another, as a load balancer does", async () => {
   const tracker = await trackerWithRejected();
   const [here, there] = [appWith(tracker), appWith(tracker)];
   const seen = await request(here).get(`${PATH}/state`);

@@ -41,7 +41,7 @@ describe("the last hour", () => {
   });
 });
 
-it("counts apart what is given up and what is held, because it may have arrived", () => {
+it("the dashboard counts apart what is given up and what is held, because it may have arrived", () => {
   const { tracker, recent } = startRecording();
   for (const reason of ["rejected", "unconfirmed", "unconfirmed", "expired"])
     tracker.emit("dead", { kind: "payment", reason });

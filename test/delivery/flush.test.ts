@@ -88,7 +88,7 @@ it("delivers what a shared storage turns out to hold: an outbox that had nothing
   expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
 });
 
-it("does not say that all is settled while the storage fails: it may hold events that nobody has counted", async () => {
+it("`flush` does not say that all is settled while the storage fails: it may hold events that nobody has counted", async () => {
   let trouble: { trouble: string } | undefined = { trouble: "no space is left" };
   const tracker = startWith({ counts: () => countsOf(0, trouble) });
 
@@ -97,7 +97,7 @@ it("does not say that all is settled while the storage fails: it may hold events
   expect(await tracker.flush({ timeoutMs: TIMEOUT_MS })).toEqual({ settled: true, left: 0 });
 });
 
-it("leaves the outbox its turn, however often it is called", async () => {
+it("`flush` leaves the outbox its turn, however often it is called", async () => {
   // Another process has the event, and has not yet said how it ended.
   const tracker = startWith({ counts: () => countsOf(1) });
   let hasTurned = false;
@@ -108,7 +108,7 @@ it("leaves the outbox its turn, however often it is called", async () => {
   expect(hasTurned).toBe(true);
 });
 
-it("counts anew before it says that events are left: another process may have delivered them", async () => {
+it("`flush` counts anew before it says that events are left: another process may have delivered them", async () => {
   let queued = 1;
   let isRested = false;
   const tracker = startWith({

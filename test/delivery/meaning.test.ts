@@ -44,7 +44,7 @@ describe("a 409", () => {
   });
 });
 
-it("keeps a payment in doubt for the host to decide, whatever silence it met", async () => {
+it("delivery keeps a payment in doubt for the host to decide, whatever silence it met", async () => {
   for (const reply of [hanging, { ...hanging, afterMs: 5 }, says(504), says(520)]) {
     expect(await answeredTwice(reply)).toMatchObject({ queued: 0, dead: { unconfirmed: 1 } });
   }

@@ -85,7 +85,7 @@ describe("whatever the service does", () => {
   });
 });
 
-it("has a visitor wait for no other's retry", async () => {
+it("delivery has a visitor wait for no other's retry", async () => {
   const { clock, service, add, outbox } = startDelivery({
     reply: ({ body }) => ((body as { clickId?: string }).clickId === "slow" ? says(500) : yes),
   });
@@ -98,7 +98,7 @@ it("has a visitor wait for no other's retry", async () => {
   expect(outbox.counts().queued).toBe(100);
 });
 
-it("gives every attempt at an event the same Idempotency-Key and the same body", async () => {
+it("delivery gives every attempt at an event the same Idempotency-Key and the same body", async () => {
   const { clock, service, add } = startDelivery({ reply: () => says(500) });
   const { id } = await add("registration", { clickId: "c" });
   await clock.pass(60_000);

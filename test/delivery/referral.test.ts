@@ -166,7 +166,7 @@ describe("nothing is asked", () => {
   });
 });
 
-it("is asked of every session if the host wants it always", async () => {
+it("the referral is asked of every session if the host wants it always", async () => {
   const { clock, service, add } = start(affiliated(false), { confirmReferral: "always" });
   await add("payment", { sessionId: "s" });
   await add("payment", { clickId: "c" });

@@ -5,13 +5,13 @@ import { measured, rowsOf } from "../helpers/docs/results.js";
 
 const page = textOf("bench/results/README.md");
 
-it("shows for each aim what the last results of both Nodes are", () => {
+it("the page of results shows for each aim what the last results of both Nodes are", () => {
   const results = readResults();
   expect([...results.keys()]).toEqual(["20", "24"]);
   expect(page).toBe(withSummary(page, results));
 });
 
-it("says of each aim that is not reached that it is not", () => {
+it("the page of results says of each aim that is not reached that it is not", () => {
   const aims = "\n## Aims\n\n| aim | bound | measured | reached |\n| --- | --- | --- | --- |\n";
   const results = new Map([
     ["20", `${aims}| its rate | at least 0.4 | 0.46 | yes |\n`],
@@ -25,7 +25,7 @@ it("says of each aim that is not reached that it is not", () => {
   ]);
 });
 
-it("says on bench/README.md what was measured, on both Nodes", () => {
+it("the page of results says on bench/README.md what was measured, on both Nodes", () => {
   const range = (...[heading, column, row]: Parameters<typeof measured>) => {
     const numbers = measured(heading, column, row).map((each) =>
       Math.round(column === "of undici" ? 100 * each : each),

@@ -62,7 +62,7 @@ describe("who may see it", () => {
   });
 });
 
-it("has a row for each part of the page", async () => {
+it("docs/dashboard.md has a row for each part of the page", async () => {
   const text = textOf("docs/dashboard.md");
   const html = ["state", "letters", "process"]
     .map((part) => textOf(`src/dashboard/browser/${part}.js`))

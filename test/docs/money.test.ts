@@ -7,7 +7,7 @@ import { startService } from "../helpers/service.js";
 
 const page = pageToRun("docs/money.md");
 
-it("says what becomes of each kind of amount", async () => {
+it("docs/money.md says what becomes of each kind of amount", async () => {
   const { tracker, sandbox } = await startShop();
   const payment = { customerEmail: "ada@shop.example" };
   const rows = [...textOf("docs/money.md").matchAll(/^\| (`.+`)(?:, or .+?)? \| (.+?) \|$/gm)];
@@ -33,7 +33,7 @@ it("converts an amount by the gateway's decimals", async () => {
   expect(await page.run("Minor units")).toMatchObject({ leadValue: 1_990 });
 });
 
-it("keeps the service's own number with the order", async () => {
+it("docs/money.md keeps the service's own number with the order", async () => {
   let leadId = 0;
   const { url: baseUrl } = await startService(() => ({ success: true, leadId: ++leadId }));
   const { tracker } = await startShop({ baseUrl });

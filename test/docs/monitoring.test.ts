@@ -170,7 +170,7 @@ describe.skipIf(!hasPromtool)("promtool", () => {
 const dashboard: { panels: { targets: { expr: string }[] }[] } = JSON.parse(
   textOf("docs/monitoring/grafana-dashboard.json"),
 );
-it("names no metric in dashboard and alerts that the page does not export, and leaves none out", async () => {
+it("docs/monitoring.md names no metric in dashboard and alerts that the page does not export, and leaves none out", async () => {
   const exported = new Set(
     [...(await scraped()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name as string),
   );

@@ -13,7 +13,7 @@ function namesUnder(heading: string, pattern: RegExp): string[] {
   return cells.flatMap((cell) => [...cell.matchAll(pattern)].map(([, name = ""]) => name));
 }
 
-it("has a row for every option there is", () => {
+it("docs/options.md has a row for every option there is", () => {
   const known = (options: object) => {
     try {
       affiliate(options as never);
@@ -30,7 +30,7 @@ it("has a row for every option there is", () => {
   expect(namesUnder("Options", /`([\w.]+)`/g).sort()).toEqual([...options, ...delivery].sort());
 });
 
-it("has every function of a tracker, and no member of req.affiliate that is not there", async () => {
+it("docs/options.md has every function of a tracker, and no member of req.affiliate that is not there", async () => {
   const { app, tracker } = await startShop();
   const functions = namesUnder("Functions", /`(\w+)/g).filter((name) => name !== "tracker");
   expect(functions.sort()).toEqual(Object.keys(tracker).sort());
@@ -43,7 +43,7 @@ it("has every function of a tracker, and no member of req.affiliate that is not 
   await referred(app).get("/").expect(200, []);
 });
 
-it("reports beside a handler that cannot be changed", async () => {
+it("docs/options.md reports beside a handler that cannot be changed", async () => {
   const { app, tracker, sandbox } = await startShop();
   const order = { id: "o1", email: "ada@shop.example", total: 19.9 };
   const completeCheckout: express.RequestHandler = (_req, res) => {
@@ -77,12 +77,12 @@ async function payMonthsLater(consent: boolean) {
   return { tracker, sandbox };
 }
 
-it("reports months later with the snapshot", async () => {
+it("docs/options.md reports months later with the snapshot", async () => {
   const { sandbox } = await payMonthsLater(true);
   await sandbox.ledger.waitFor({ kind: "payment", sessionId: "s1", leadValue: 19.9 });
 });
 
-it("reports nothing months later of a visitor who declined", async () => {
+it("docs/options.md reports nothing months later of a visitor who declined", async () => {
   const { tracker, sandbox } = await payMonthsLater(false);
   await tracker.flush();
   expect(tracker.stats().skipped["no-attribution"]).toBe(1);

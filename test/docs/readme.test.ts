@@ -23,7 +23,7 @@ it("begins with code that reports a payment once, however often the page is relo
   expect(tracker.stats()).toMatchObject({ delivered: 1, duplicates: 2 });
 });
 
-it("asks for consent as it says", async () => {
+it("README asks for consent as it says", async () => {
   const { consent } = await page.run("Consent");
   const answers = [{ consent: "all" }, { consent: "none" }, {}].map((cookies) => consent({}, cookies));
   expect(answers).toEqual([true, false, false]);

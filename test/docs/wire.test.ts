@@ -31,7 +31,7 @@ const fieldsOf = {
   payment: ["paymentId", "customerEmail"],
 };
 
-it("names the paths that are called, and the fields that are sent", async () => {
+it("docs/wire.md names the paths that are called, and the fields that are sent", async () => {
   const { url, received } = await startService(({ method }) =>
     method === "GET" ? { sessionId: "s1", hasAffiliate: false } : { success: true },
   );
@@ -58,11 +58,11 @@ it("names the paths that are called, and the fields that are sent", async () => 
   );
 });
 
-it("has a row for each text of an event", () => {
+it("docs/wire.md has a row for each text of an event", () => {
   expect(rows.map(({ name }) => name).sort()).toEqual(Object.values(fieldsOf).flat().sort());
 });
 
-it.each(rows)("says what becomes of a long $name", async ({ name, longest, becomes }) => {
+it.each(rows)("docs/wire.md says what becomes of a long $name", async ({ name, longest, becomes }) => {
   const outbox = recordingOutbox();
   const { trackClick, trackRegistration, trackPayment } = startTracker({
     baseUrl: "http://127.0.0.1:1",
@@ -123,7 +123,7 @@ it("a proxy before a service that differs gives it the payment in its own words,
   expect(await dead).toMatchObject({ reason: "unconfirmed" });
 });
 
-it("has a row for each section of the specification that the source cites", () => {
+it("docs/wire.md has a row for each section of the specification that the source cites", () => {
   const src = join(root, "src");
   const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((name) =>
     /\.[jt]s$/.test(name),

@@ -37,13 +37,13 @@ test.each(["status", "click,status", "none"])(
   },
 );
 
-test("refuses values that are wrong, by name", async () => {
+test("the command `sandbox` refuses values that are wrong, by name", async () => {
   const { code, err } = await run("--port http --client-id none --require-key-for click,refund");
   expect(code).toBe(2);
   for (const name of ["port", "clientId", "requireKeyFor"]) expect(err).toContain(name);
 });
 
-test("says that the port is in use", async ({ sandbox }) => {
+test("the command `sandbox` says that the port is in use", async ({ sandbox }) => {
   const { port } = new URL(sandbox.url);
   expect(await run(`--port ${port}`)).toMatchObject({
     code: 1,

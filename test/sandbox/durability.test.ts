@@ -85,7 +85,7 @@ test("two sandboxes on one file: the second says so, in this process and from an
   expect(await sendClick(holder)).toMatchObject({ status: 201 });
 });
 
-test("leaves nothing but the file itself when it closes", async () => {
+test("the sandbox leaves nothing but the file itself when it closes", async () => {
   const file = temporaryFile();
   const sandbox = await startSandbox({ file });
   await sendClick(sandbox);
@@ -94,7 +94,7 @@ test("leaves nothing but the file itself when it closes", async () => {
   expect((await startSandbox({ file })).ledger.clicks()).toHaveLength(1);
 });
 
-test("leaves alone a file that is something else", async () => {
+test("the sandbox leaves alone a file that is something else", async () => {
   const text = temporaryFile("notes.txt");
   await writeFile(text, "these are notes, and no database ".repeat(100));
   await expect(startSandbox({ file: text })).rejects.toThrow(`sandbox: ${text} is not a SQLite database`);
@@ -113,7 +113,7 @@ test("leaves alone a file that is something else", async () => {
   }
 });
 
-test("keeps another process out also after this one has tried the file a second time", async () => {
+test("the sandbox keeps another process out also after this one has tried the file a second time", async () => {
   const file = temporaryFile();
   await startSandbox({ file });
   await expect(startSandbox({ file })).rejects.toThrow("in use by another sandbox");
@@ -121,7 +121,7 @@ test("keeps another process out also after this one has tried the file a second 
   expect(await once(other, "exit")).toEqual([1, null]);
 });
 
-test("names the file and the reason when it cannot be opened", async () => {
+test("the sandbox names the file and the reason when it cannot be opened", async () => {
   const file = temporaryFile("no/such/folder.db");
   await expect(startSandbox({ file })).rejects.toThrow(`sandbox: ${file} cannot be opened`);
 });

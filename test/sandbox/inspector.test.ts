@@ -69,7 +69,7 @@ test("serves every file that the page asks for, and needs no other host", async 
   }
 });
 
-test("is in the built package as it is in the source", async ({ sandbox: source }) => {
+test("the inspector is in the built package as it is in the source", async ({ sandbox: source }) => {
   const built: typeof import("express-affiliate/sandbox") = await import(
     join(inject("builtPackage"), "dist/sandbox.js")
   );
@@ -83,7 +83,7 @@ test("is in the built package as it is in the source", async ({ sandbox: source 
   }
 });
 
-test("shows open pages each visitor's way, the totals, the requests and the fault, as they change", async () => {
+test("the inspector shows open pages each visitor's way, the totals, the requests and the fault, as they change", async () => {
   const sandbox = await startSandbox();
   const until = await watch(sandbox);
   expect(await until(() => true)).toEqual({

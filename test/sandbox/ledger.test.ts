@@ -1,21 +1,21 @@
 import { expect } from "vitest";
 import { call, key, sendClick, sendPayment, sendRegistration, startSandbox, test } from "./helpers.js";
 
-test("waits for an entry that has not come yet", async ({ sandbox }) => {
+test("the ledger waits for an entry that has not come yet", async ({ sandbox }) => {
   const waiting = sandbox.ledger.waitFor({ kind: "payment", customerEmail: "bo@shop.test" });
   await sendPayment(sandbox, { customerEmail: "cy@shop.test" });
   await sendPayment(sandbox, { leadValue: 5 });
   expect(await waiting).toMatchObject({ kind: "payment", leadValue: 5 });
 });
 
-test("gives an entry that is there already", async ({ sandbox }) => {
+test("the ledger gives an entry that is there already", async ({ sandbox }) => {
   await sendClick(sandbox);
   await sendRegistration(sandbox);
   const entry = await sandbox.ledger.waitFor({ kind: "registration", affiliateReference: "ALICE" });
   expect(entry.customerEmail).toBe("bo@shop.test");
 });
 
-test("says what came instead when the time is up", async ({ sandbox }) => {
+test("the ledger says what came instead when the time is up", async ({ sandbox }) => {
   await sendPayment(sandbox);
   const waiting = sandbox.ledger.waitFor({ kind: "payment", leadValue: 1 }, { timeoutMs: 10 });
   await expect(waiting).rejects.toThrow(
@@ -23,13 +23,13 @@ test("says what came instead when the time is up", async ({ sandbox }) => {
   );
 });
 
-test("ends the waiting when the sandbox closes", async ({ sandbox }) => {
+test("the ledger ends the waiting when the sandbox closes", async ({ sandbox }) => {
   const waiting = sandbox.ledger.waitFor({ kind: "click" });
   await sandbox.close();
   await expect(waiting).rejects.toThrow(/no click with {} came before the sandbox was closed/);
 });
 
-test("keeps requests with their headers, answers and times, and masks keys and cookies", async () => {
+test("the ledger keeps requests with their headers, answers and times, and masks keys and cookies", async () => {
   const sandbox = await startSandbox();
   await call(sandbox, "status/session-1?verbose", undefined, {
     ...{ ...key(sandbox), cookie: "login=secret", "proxy-authorization": "Basic c2VjcmV0" },

@@ -20,7 +20,7 @@ test.each([[[]], [["status"]], [endpointNames]] as const)(
   },
 );
 
-test("is served, and says what the validation says", async () => {
+test("the OpenAPI document is served, and says what the validation says", async () => {
   const sandbox = await startSandbox({ requireKeyFor: ["paymentLead"] });
   const res = await fetch(`${sandbox.url}/openapi.json`);
   expect(res.headers.get("content-type")).toMatch("application/json");

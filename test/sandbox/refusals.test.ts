@@ -72,7 +72,7 @@ describe("§7's error body answers", () => {
   });
 });
 
-test("survives a visitor who hangs up in the middle of a body", async ({ sandbox }) => {
+test("the sandbox survives a visitor who hangs up in the middle of a body", async ({ sandbox }) => {
   const req = httpRequest(`${sandbox.url}/api/v1/tracking/click`, { method: "POST", headers: json });
   await new Promise((resolve) => req.on("error", resolve).write("{", () => req.destroy(new Error("gone"))));
   expect(await sendClick(sandbox)).toMatchObject({ status: 201 });

@@ -93,7 +93,7 @@ test("credits the later of two affiliates", async ({ sandbox }) => {
   expect(sandbox.ledger.payments()).toMatchObject([{ affiliateReference: "BOB" }]);
 });
 
-test("says why a lead was linked to nothing", async ({ sandbox }) => {
+test("the sandbox says why a lead was linked to nothing", async ({ sandbox }) => {
   await sendRegistration(sandbox, { clickId: "unheard-of" });
   await sendRegistrationLead(sandbox, { sessionId: "unheard-of" });
   await sendPayment(sandbox, { sessionId: "unheard-of" });
@@ -106,7 +106,7 @@ test("says why a lead was linked to nothing", async ({ sandbox }) => {
   ]);
 });
 
-test("does not link the payment of a customer who registered elsewhere to another visitor's click", async () => {
+test("the sandbox does not link the payment of a customer who registered elsewhere to another visitor's click", async () => {
   const sandbox = await startSandbox();
   await sendRegistration(sandbox, { clickId: "unheard-of", email: "cy@shop.test" });
   await sendClick(sandbox);
@@ -119,7 +119,7 @@ test("does not link the payment of a customer who registered elsewhere to anothe
   ]);
 });
 
-test("says whose a session is that came through an affiliate", async ({ sandbox }) => {
+test("the sandbox says whose a session is that came through an affiliate", async ({ sandbox }) => {
   const { body } = await sendClick(sandbox, { sessionId: "a/ß ?" });
   const status = await call(sandbox, `status/${encodeURIComponent("a/ß ?")}`, undefined, key(sandbox));
   expect(status.status).toBe(200);
@@ -132,7 +132,7 @@ test("says whose a session is that came through an affiliate", async ({ sandbox 
   });
 });
 
-test("says that a session is nobody's that did not", async ({ sandbox }) => {
+test("the sandbox says that a session is nobody's that did not", async ({ sandbox }) => {
   const { status, body } = await call(sandbox, "status/unheard-of", undefined, key(sandbox));
   expect({ status, body }).toEqual({ status: 200, body: { sessionId: "unheard-of", hasAffiliate: false } });
 });
@@ -148,7 +148,7 @@ test("answers a repeated Idempotency-Key as it did before, and records nothing a
   expect(sandbox.ledger.requests({ replayed: true })).toHaveLength(1);
 });
 
-test("does not keep a refusal for an Idempotency-Key, so that the mended request passes", async () => {
+test("the sandbox does not keep a refusal for an Idempotency-Key, so that the mended request passes", async () => {
   const sandbox = await startSandbox();
   const once = { "idempotency-key": "order-7" };
   expect(await sendPayment(sandbox, { leadValue: "49.90" }, once)).toMatchObject({ status: 422 });

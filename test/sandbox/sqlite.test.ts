@@ -5,7 +5,7 @@ afterEach(() => {
   vi.resetModules();
 });
 
-test("takes Node's own SQLite if there is one, under its newer name first", async () => {
+test("the sandbox takes Node's own SQLite if there is one, under its newer name first", async () => {
   class Database {}
   class DatabaseSync {}
   const { openDatabase } = await import("../../src/sandbox/ledger/sqlite.js");
@@ -16,7 +16,7 @@ test("takes Node's own SQLite if there is one, under its newer name first", asyn
   expect(openDatabase(":memory:")).toBeInstanceOf(DatabaseSync);
 });
 
-test("names the package to install if there is no SQLite at all", async () => {
+test("the sandbox names the package to install if there is no SQLite at all", async () => {
   vi.resetModules();
   const createRequire = () => () => {
     throw new Error("Cannot find module");

@@ -17,7 +17,7 @@ it.each([
   expect(nearestWord(typed, words)).toBe(meant);
 });
 
-it("finds one of the words or none, whatever is typed", () => {
+it("the search for a near word finds one of the words or none, whatever is typed", () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter }), fc.array(fc.string()), (typed, list) => {
       expect([...list, undefined]).toContain(nearestWord(typed, list));

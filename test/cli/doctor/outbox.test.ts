@@ -23,7 +23,7 @@ async function withPayment(): Promise<string> {
   return directory;
 }
 
-it("looks into a disk outbox, and examines no service without its address", async () => {
+it("the doctor looks into a disk outbox, and examines no service without its address", async () => {
   const { code, out } = await doctor(["--outbox", await withPayment()]);
 
   expect(out).toEqual([
@@ -37,7 +37,7 @@ it("looks into a disk outbox, and examines no service without its address", asyn
   expect(code).toBe(0);
 });
 
-it("finds it wrong if there is none, and makes none", async () => {
+it("the doctor finds it wrong if there is none, and makes none", async () => {
   const directory = scratchDirectory();
   for (let times = 0; times < 2; times++) {
     const { code, out } = await doctor(["--outbox", directory]);
@@ -57,7 +57,7 @@ it("examines the service as well, and notes what waits for another", async () =>
   expect(out).toContainEqual(expect.stringMatching(/^note +events wait for client id 42, not only for 1001/));
 });
 
-it("refuses what does not go together", async () => {
+it("the doctor refuses what does not go together", async () => {
   const url = "mysql://shop:s3cret@127.0.0.1/shop";
   for (const args of [
     ["--schema", "affiliate"],
@@ -75,7 +75,7 @@ it("refuses what does not go together", async () => {
   }
 });
 
-it("shows no password of a database that does not answer", async () => {
+it("the doctor shows no password of a database that does not answer", async () => {
   const characters = fc.string({ unit: fc.oneof(fc.constantFrom(..."@:/?#%&=+ \\\"'[]"), fc.string()) });
   const secret = characters.filter((text) => text.isWellFormed()).map((text) => `qZ7${text}7Zq`);
   await fc.assert(

@@ -6,7 +6,7 @@ import { directoryWith } from "./helpers.js";
 
 const CLI = "node_modules/express-affiliate/dist/cli.js";
 
-it("shows and retries what is on the disk", async () => {
+it("the command `outbox` shows and retries what is on the disk", async () => {
   const project = await userProject({});
   const cli = (...args: string[]) => outputOf(runNode(project, [CLI, "outbox", ...args]));
   const event = sample("payment");
@@ -36,7 +36,7 @@ const BY_LINKS = ["--preserve-symlinks", "--preserve-symlinks-main"];
 const DEPENDENCIES = ["undici", "zod", "fastest-levenshtein"];
 const DATABASE = "postgres://shop:pa55word@127.0.0.1:1/shop";
 
-it("needs pg for a Postgres URL alone, and says so", async () => {
+it("the command `outbox` needs pg for a Postgres URL alone, and says so", async () => {
   const sqlite = ["@photostructure/sqlite", "node-gyp-build"];
   const project = await userProject({}, [...DEPENDENCIES, ...sqlite]);
   const cli = (...args: string[]) => outputOf(runNode(project, [...BY_LINKS, CLI, "outbox", ...args]));
@@ -49,7 +49,7 @@ it("needs pg for a Postgres URL alone, and says so", async () => {
   expect(await cli(await directoryWith(), "status")).toMatchObject({ code: 0, stderr: "" });
 });
 
-it("finds the pg of the project in which it is started", async () => {
+it("the command `outbox` finds the pg of the project in which it is started", async () => {
   const installed = await userProject({}, DEPENDENCIES);
   const pool = `{
     on() {}

@@ -267,7 +267,7 @@ test("colours are for a person, and none for a file", async () => {
   }
 });
 
-test("keeps several client ids in one directory apart", async () => {
+test("the command `outbox` keeps several client ids in one directory apart", async () => {
   const OTHER = 43;
   const theirs = { ...sample("payment"), destination: OTHER };
   const directory = await directoryWith({ waiting: [sample("click"), theirs], dead: [sample("click")] });

@@ -36,7 +36,7 @@ it("hides a password that should have been encoded", () => {
   );
 });
 
-it("leaves a text alone if there is no password", () => {
+it("the hiding of passwords leaves a text alone if there is no password", () => {
   for (const url of ["postgres://shop@db.example/shop", "postgres://shop:@db.example", "/var/lib/shop", ""]) {
     expect(passwordHider([url])("shop@db.example: no entry")).toBe("shop@db.example: no entry");
   }
