@@ -24,6 +24,7 @@ export type {
   DeadLetterQuery,
   DeadLetters,
   DeathReason,
+  Decision,
 } from "./outbox/dead-letters.js";
 export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory/memory-outbox.js";
 export type { Outbox } from "./outbox/outbox.js";

@@ -4,7 +4,10 @@ import type { Attribution } from "./visitor-ids.js";
 
 /** A visit through an affiliate's link (§2.2). Invalid input gives the receipt `rejected`. */
 export interface Click {
-  /** The affiliate's reference code. */
+  /**
+   * The affiliate's reference code: any text of 1 to 256 characters without invisible ones, and
+   * without white space at its ends or doubled. Sent as it is.
+   */
   readonly affiliateReference: string;
   /** The click's own id. Default: the attribution's, otherwise a new UUID. */
   readonly clickId?: string | undefined;

@@ -261,6 +261,10 @@ describeInChromium("the dashboard", ({ openPage }) => {
     await page.getByText(storageFails.message).waitFor({ state: "detached" });
     expect(await page.locator(".letter").count()).toBe(3);
 
+    await page.route("**/retry", (route) => route.fulfill({ status: 403, body: "Forbidden" }));
+    await page.getByRole("button", { name: "Retry", exact: true }).first().click();
+    await page.getByText("You may look, and not act.").waitFor();
+
     await page.route("**/state", (route) => route.fulfill({ status: 403, body: "Forbidden" }));
     await page.getByText(/You may no longer see this page/).waitFor();
   });

@@ -25,6 +25,7 @@ async function answerTo(path, request) {
   });
   const isJson = answer.headers.get("content-type")?.startsWith("application/json");
   if (!isJson) {
+    if (answer.status === 403 && request.method) throw new Error("You may look, and not act.");
     if (answer.status === 403 || answer.redirected) throw new Forbidden("You may no longer see this page.");
     throw new Error(`The server answered with status ${answer.status}.`);
   }
