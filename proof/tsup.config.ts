@@ -23,6 +23,7 @@ export default defineConfig([
       "proof/world/processes/*.ts",
       "proof/front/*.ts",
       "proof/apps/*.ts",
+      "proof/suites/*.ts",
       "!proof/*.config.ts",
       "!proof/simulate.ts",
     ],
