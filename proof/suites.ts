@@ -1,32 +1,41 @@
 /**
  * `npm run proof suites -- FOLDER …`
  *
- * The tests of other people's middleware, with a tracker in front of each request and with nothing:
- * each FOLDER is a checkout of a package that tests itself with Mocha, such as Express. Runs both,
- * and compares them test by test. What tests see of the tracker is its `Cache-Control`; its cookies
- * are taken away first. Prints how many tests passed each time, and which differ. Exits with 1 if
- * one differs that says nothing of `Cache-Control`.
+ * The tests of other people's middleware, with a tracker in front of each request and with nothing.
+ * Each FOLDER is a checkout of a package that tests itself with Mocha, such as Express; without any,
+ * packages of npm that contain their tests. Runs both, and compares them test by test. What tests
+ * see of the tracker is its `Cache-Control`; its cookies are taken away first. Prints how many tests
+ * passed each time. Exits with 1 if one differs that says nothing of `Cache-Control`.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { commandLine } from "./shared/options.js";
 import { npmFlags } from "./shared/packed.js";
 import { runCommand } from "./shared/program.js";
 import { columns } from "./shared/run-parts.js";
+import { scratch } from "./shared/scratch.js";
+
+/** That contain their tests. */
+const PACKAGES = ["express-mung@0.5.1"];
 
 const { words } = commandLine({});
 const PRELOAD = new URL("suites/preload.js", import.meta.url).href;
 const WITHIN_MS = 300_000;
 
+/** Of Mocha's reporter `json`. */
+interface Report {
+  readonly tests: readonly { readonly fullTitle: string; readonly err: object }[];
+  readonly passes: readonly { readonly fullTitle: string }[];
+}
+
 interface Ran {
-  /** How each test ended, by its title and its number among those of this title. */
+  /** How each test ended, by its title and its number. */
   readonly tests: ReadonlyMap<string, { readonly passed: boolean; readonly why: string }>;
 }
 
 const rows = [["", "tests", "passed", "with a tracker", "differ", "by Cache-Control"]];
-let isRight = words.length > 0;
-for (const folder of words) {
-  const place = resolve(folder);
+let isRight = true;
+for (const place of words.length > 0 ? words.map((word) => resolve(word)) : await unpacked(scratch())) {
   const install = ["npm", "install", "--ignore-scripts", ...npmFlags];
   if (!existsSync(join(place, "node_modules"))) await runCommand(install, { cwd: place, env: process.env });
   const plain = await run(place, "nothing");
@@ -49,6 +58,18 @@ for (const folder of words) {
 }
 console.log(columns(rows).join("\n"));
 process.exit(isRight ? 0 : 1);
+
+async function unpacked(folder: string): Promise<string[]> {
+  const place = { cwd: folder, env: process.env };
+  await runCommand(["npm", "pack", "--silent", ...npmFlags, ...PACKAGES], place);
+  const folders = PACKAGES.map((spec) => join(folder, spec.replace(/@.*/, "")));
+  for (const [nth, path] of folders.entries()) {
+    mkdirSync(path);
+    const tarball = `${PACKAGES[nth]?.replace("@", "-")}.tgz`;
+    await runCommand(["tar", "xzf", tarball, "-C", path, "--strip-components=1"], place);
+  }
+  return folders;
+}
 
 function passed({ tests }: Ran): number {
   return [...tests.values()].filter((test) => test.passed).length;
@@ -76,7 +97,7 @@ async function run(folder: string, inFront: "tracker" | "nothing"): Promise<Ran>
     ...args,
     "--exit",
     "--reporter",
-    "tap",
+    "json",
   ];
   const env = { ...process.env, IN_FRONT: inFront, NODE_ENV: "test" };
   // Mocha exits with the number of failures.
@@ -84,20 +105,19 @@ async function run(folder: string, inFront: "tracker" | "nothing"): Promise<Ran>
   return { tests: testsIn(await runCommand(shell, { cwd: folder, env, withinMs: WITHIN_MS })) };
 }
 
-function testsIn(tap: string): Ran["tests"] {
-  const tests = new Map<string, { passed: boolean; why: string }>();
-  const seen = new Map<string, number>();
-  let last: { passed: boolean; why: string } | undefined;
-  for (const line of tap.split("\n")) {
-    const [, not, title] = /^(not )?ok \d+ (.*)$/.exec(line) ?? [];
-    if (title === undefined) {
-      if (last) last.why += `${line}\n`;
-      continue;
-    }
-    const nth = (seen.get(title) ?? 0) + 1;
-    seen.set(title, nth);
-    last = { passed: not === undefined && !/# SKIP/.test(title), why: "" };
-    tests.set(`${title} (${nth})`, last);
-  }
-  return tests;
+/** What Mocha has written at its end: tests may look at what is written before. */
+function testsIn(output: string): Ran["tests"] {
+  const at = output.lastIndexOf('{\n  "stats"');
+  if (at < 0) throw new Error(`Mocha has not ended: ${output.slice(-2_000)}`);
+  const { tests, passes } = JSON.parse(output.slice(at, output.lastIndexOf("}") + 1)) as Report;
+  const passed = new Map<string, number>();
+  for (const { fullTitle } of passes) passed.set(fullTitle, (passed.get(fullTitle) ?? 0) + 1);
+  // Of several tests of one title, as many pass as passed.
+  return new Map(
+    tests.map(({ fullTitle, err }, nth) => {
+      const left = passed.get(fullTitle) ?? 0;
+      passed.set(fullTitle, left - 1);
+      return [`${fullTitle} (${nth + 1})`, { passed: left > 0, why: JSON.stringify(err) }];
+    }),
+  );
 }
