@@ -37,6 +37,7 @@ describe("an API on a subdomain", () => {
   it("shares its cookies with the whole domain", async () => {
     const { app, tracker } = await startShop();
     await page.run("An API on a subdomain", { app, tracker });
+    app.get("/", (_req, res) => void res.send("Welcome"));
     const { headers } = await browser(app).get("/?ref=ALICE");
     expect(headers["set-cookie"]).toEqual([
       expect.stringMatching(/^svc_click_id=.*Domain=shop\.example; .*SameSite=Lax/),

@@ -9,7 +9,6 @@ import { withResolvers } from "../helpers/with-resolvers.js";
 
 describe.each(eachExpress)("a wrapped handler that answers and reports nothing, on $name", ({ express }) => {
   it("is counted by kind, and named once for each route, in production too", async () => {
-    vi.stubEnv("NODE_ENV", "production");
     onTestFinished(() => void vi.unstubAllEnvs());
     const { tracker, lines, post } = await startShop(express, (app, tracker) => {
       const nothing = tracker.onPayment(returning(undefined, 201));
@@ -19,6 +18,7 @@ describe.each(eachExpress)("a wrapped handler that answers and reports nothing, 
       users.post("/:id", tracker.onRegistration(returning(undefined)));
       app.use("/users", users);
     });
+    vi.stubEnv("NODE_ENV", "production");
     for (const path of ["/checkout", "/checkout", "/pay/1", "/pay/2", "/users/1", "/users/2"])
       await post(path);
     await expect.poll(() => tracker.stats().unreported).toEqual({ payment: 4, registration: 2 });

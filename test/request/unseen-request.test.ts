@@ -42,8 +42,9 @@ describe.each(eachExpress)("a route above the tracker, on $name,", ({ express })
   it("is not reported if it does not read it", async () => {
     const { tracker, lines, reported } = await startTwo();
     const app = express();
+    let paymentId = 0;
     app.post("/webhook", async (req, res) => {
-      await tracker.trackPayment(order, tracker.attributionOf(req));
+      await tracker.trackPayment({ ...order, paymentId: ++paymentId }, tracker.attributionOf(req));
       res.json(Object.keys(req).includes("affiliate"));
     });
     app.use(tracker, ((req, res) => void res.json({ ...req.affiliate?.snapshot() })) as RequestHandler);
@@ -53,7 +54,7 @@ describe.each(eachExpress)("a route above the tracker, on $name,", ({ express })
     }
     expect(lines).toEqual([]);
     await tracker.flush();
-    expect(reported()).toEqual(["payment"]);
+    expect(reported()).toEqual(["payment", "payment"]);
   });
 
   it("reports if it is wrapped, by whichever tracker, and nothing is logged", async () => {
