@@ -5,9 +5,11 @@ import { Readable } from "node:stream";
 import { Worker } from "node:worker_threads";
 import type { Express, NextFunction, Request, RequestHandler, Response } from "express";
 import { memoryOutbox, type Payment } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
 import { describe, expect, it, vi } from "vitest";
 import { order } from "../helpers/conversions.js";
 import { eachExpress, serve } from "../helpers/express.js";
+import { scratchDirectory } from "../helpers/scratch.js";
 import { startTracker } from "../helpers/tracker.js";
 import { withResolvers } from "../helpers/with-resolvers.js";
 
@@ -296,4 +298,13 @@ describe.each(eachExpress)("the response on $name", ({ express }) => {
     expect(seen).toEqual([true, true, true]);
     expect(finished).toEqual(["request", "request"]);
   });
+});
+
+it("is asked for by `diskOutbox`, which keeps an event from `kill -9` within `add`, and by no other outbox", () => {
+  const disk = diskOutbox({ directory: scratchDirectory() });
+  startTracker({ baseUrl: "http://127.0.0.1:1", outbox: disk });
+  expect(disk.storesAtOnce).toBe(true);
+  const memory = memoryOutbox();
+  startTracker({ baseUrl: "http://127.0.0.1:1", outbox: memory });
+  expect(memory.storesAtOnce ?? false).toBe(false);
 });

@@ -20,6 +20,9 @@ export function openedWhenUsed(name: string, open: () => Outbox): Outbox {
     get durable() {
       return outbox().durable;
     },
+    get storesAtOnce() {
+      return outbox().storesAtOnce ?? false;
+    },
     get idle() {
       return outbox().idle ?? false;
     },
