@@ -64,10 +64,9 @@ export class EventRecord {
     this.name = `${kind} ${number}${program === "1" ? "" : ` of ${program}`}`;
     this.kind = kind;
     this.program = program;
-    this.visitors = [
-      ...(clickId === undefined ? [] : [`${program} click ${clickId}`]),
-      ...(sessionId === undefined ? [] : [`${program} session ${sessionId}`]),
-    ];
+    // One key: order along a click id is not promised between events with a session and without.
+    const name = sessionId === undefined ? clickId && `click ${clickId}` : `session ${sessionId}`;
+    this.visitors = name === undefined ? [] : [`${program} ${name}`];
     this.isAsked = clickId === undefined && sessionId?.startsWith("login-") === true;
     this.isPoison = visitorNumber(sessionId ?? clickId ?? "") % 4 === 1;
   }

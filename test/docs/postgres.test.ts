@@ -26,8 +26,8 @@ describeWithPostgres("docs/postgres.md", (database) => {
     closing(made.tracker);
 
     await request(app).get("/ready").expect(200, { outbox: "ready" });
-    await pool.query("drop table affiliate.dead_letters cascade");
+    await pool.query("drop table affiliate.queues");
     const { body } = await request(app).get("/ready").expect(503);
-    expect(body.outbox).toMatch(/not as they were made.*dead_letters/);
+    expect(body.outbox).toMatch(/not as they were made.*queues/);
   });
 });

@@ -89,7 +89,8 @@ export class SqlServer {
     async function run(this: SqlServer): Promise<void> {
       let outcome: Outcome;
       try {
-        await session.setReadOnly(isReadOnly);
+        // A transaction that failed takes nothing but its end.
+        if (statement.text !== "rollback") await session.setReadOnly(isReadOnly);
         outcome = { result: await session.run(statement, this.#clock.unset()) };
       } catch (error) {
         outcome = { error: running.hasRunOut ? timeUp() : error };

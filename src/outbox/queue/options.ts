@@ -7,7 +7,8 @@ export interface SqlOutboxOptions {
   readonly migrate?: boolean | undefined;
   /**
    * After how long without a heartbeat another process takes over a process's claims, in
-   * milliseconds by the server's clock; at least three times `delivery.timeoutMs`. Default 60,000.
+   * milliseconds by the server's clock; at least three times `delivery.timeoutMs`, at most
+   * an hour. Default 60,000.
    */
   readonly leaseMs?: number | undefined;
   /**
@@ -27,9 +28,13 @@ export interface SqlOutboxOptions {
 
 export const flag = (usual: boolean) => z._default(z.boolean({ error: "must be true or false" }), usual);
 
+// So that a lease beyond two hours is known to be wrong.
+const LONGEST_LEASE_MS = 3_600_000;
+const aLease = { error: "must be at most 3,600,000 milliseconds" };
+
 export const sqlOptions = {
   ...durableOptions,
-  leaseMs: z._default(durableOptions.leaseMs, 60_000),
+  leaseMs: z._default(durableOptions.leaseMs.check(z.maximum(LONGEST_LEASE_MS, aLease)), 60_000),
   migrate: flag(true),
   pollMs: positiveInteger(1_000),
   maxEvents: positiveInteger(1_000_000),

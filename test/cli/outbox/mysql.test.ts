@@ -38,7 +38,7 @@ describeWithMariaDb("an outbox in MySQL", (database) => {
     async backUp() {
       const { host, port, user, password, database: name } = database.server.connection;
       const login = [`--host=${host}`, `--port=${port}`, `--user=${user}`, `--password=${password}`];
-      const tables = ["migrations", "circuits", "clock", "events"].map((table) => database.prefix + table);
+      const tables = ["migrations", "queues", "events"].map((table) => database.prefix + table);
       const { stdout } = await run(
         "mariadb-dump",
         ["--no-defaults", ...login, "--single-transaction", name as string, ...tables],

@@ -124,7 +124,7 @@ describeWithMariaDbServer("in the host's own transaction", (database) => {
     await host.end("rollback");
 
     await expect.poll(() => stage.outbox.durable).toBe(true);
-    const stored = await sql("select lower(hex(id)) as id from $prefixevents order by id");
+    const stored = await sql("select id from $prefixevents order by id");
     expect(stored).toEqual(events.map(({ id }) => ({ id })).sort((a, b) => (a.id < b.id ? -1 : 1)));
   });
 
@@ -174,7 +174,7 @@ describeWithMariaDbServer("in the host's own transaction", (database) => {
     test("a table gone", async () => {
       const tracked = await trackerWithService({ outbox: await create({ migrate: false }) });
 
-      await expectRejected(tracked, await begin(), /are missing or of an earlier version/);
+      await expectRejected(tracked, await begin(), /are missing or of an earlier version|doesn.t exist/);
     });
   });
 

@@ -1,106 +1,82 @@
+import type { PostgresPool } from "express-affiliate/postgres";
+import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import type { Circuit } from "../../../src/outbox/circuits.js";
+import { retryIn } from "../../contract/recorder.js";
 import { sample } from "../../contract/samples.js";
-import { Stage } from "../../contract/stage.js";
+import { REJECTED, Stage } from "../../contract/stage.js";
 import { describeWithPostgres, describeWithPostgresServer } from "../../helpers/postgres.js";
 import { linesLogger, startTracker } from "../../helpers/tracker.js";
 
 describeWithPostgres("durability", (database) => {
   const { create, reopen } = database;
 
-  /**
-   * Runs statements in one transaction of a connection whose default this is. Resolves to what its
-   * commit goes by.
-   */
-  async function commitGoesBy(setting: string, text: string, values: unknown[] = []): Promise<string> {
-    const client = await database.pool({ options: `-c synchronous_commit=${setting}` }).connect();
-    await client.query("begin");
-    await client.query(text.replaceAll("$schema", `"${database.schema}"`), values);
-    const { rows } = await client.query("show synchronous_commit");
-    await client.query("rollback");
-    client.release();
-    return rows[0].synchronous_commit;
+  /** A pool with this default, and what each of its commits that writes goes by. */
+  function watched(setting: string) {
+    const said = new Set<string>();
+    const pool = database.pool({ options: `-c synchronous_commit=${setting}` });
+    const note = async (client: pg.PoolClient) =>
+      said.add((await client.query("show synchronous_commit")).rows[0].synchronous_commit);
+    const query: PostgresPool["query"] = async (config) => {
+      if (!/\b(insert|update|delete)\b/.test(config.text)) return pool.query(config);
+      const client = await pool.connect();
+      await client.query("begin");
+      const result = await client.query(config);
+      if (result.rowCount) await note(client);
+      await client.query("commit");
+      client.release();
+      return result;
+    };
+    const connect: PostgresPool["connect"] = (callback) =>
+      pool.connect((error, client) => {
+        if (!client) return callback(error, undefined);
+        const queryNoted = async (given: never) => {
+          if (given === "commit") await note(client);
+          return client.query(given);
+        };
+        callback(undefined, Object.assign(Object.create(client), { query: queryNoted }));
+      });
+    return { pool: Object.assign(Object.create(pool), { query, connect }) as PostgresPool, said };
   }
 
-  const worker = "00000000-0000-0000-0000-000000000000";
-  const statements = {
-    "storing an event":
-      "select $schema.append('{1}', array[gen_random_uuid()], '{click}', '{click}', '{a}', '{b}', '{0}', array['{}'], '{1}', 100, 'try')",
-    claiming: `select $schema.claim(1, '${worker}', '1 minute', 1, '{}', '{1}', '[]', null, null, null)`,
-    settling: `select $schema.settle(1, '${worker}', '{}', '{}', '{}', '{}', '{}', '{}')`,
-    shedding: "select $schema.shed(1, 2::smallint, 0::smallint, 'a', 'b')",
-    "shedding a visitor's clicks": "select $schema.shed_clicks(1, 'a', 'b', 99)",
-    "retrying a dead letter": "select $schema.revive(1, '{}', '{}', '{}', '{}', false)",
-    "holding payments": 'select $schema.hold(\'{"reason": "unconfirmed"}\', 1)',
-  };
-
-  test.each(Object.entries(statements))(
-    "%s is on the disk before it counts, whatever the default is",
-    async (_, text) => {
+  test.each([
+    ["off", "on"],
+    ["local", "on"],
+    ["remote_write", "on"],
+    ["remote_apply", "remote_apply"],
+  ])(
+    "whatever is stored under %s is on the disk before it counts: its commits go by %s",
+    async (setting, used) => {
       await (await create()).close();
+      const { pool, said } = watched(setting);
+      await using stage = await Stage.open(() => reopen({ pool, listen: false, maxEvents: 3 }));
+      await stage.giveUp([sample("payment")]);
+      const [letter] = await stage.outbox.deadLetters.list();
+      await stage.outbox.deadLetters.retry(letter?.id as string);
+      (await stage.delivery.next()).settle(retryIn(1));
+      (await stage.delivery.next()).settle({ type: "dead", ...REJECTED });
+      await expect.poll(() => stage.outbox.counts().dead.rejected).toBe(1);
+      await stage.outbox.deadLetters.discard(letter?.id as string);
+      stage.delivery.capacity = 0;
+      await stage.add(sample("click"), sample("click"), sample("click"), sample("payment"));
+      await stage.outbox.erase?.({ email: "nobody@shop.example" });
 
-      for (const weaker of ["off", "local", "remote_write"])
-        expect(await commitGoesBy(weaker, text)).toBe("on");
-      expect(await commitGoesBy("remote_apply", text)).toBe("remote_apply");
+      expect([...said]).toEqual([used]);
     },
   );
 
-  test("a report in the host's own transaction leaves the host's setting", async () => {
-    await (await create()).close();
-    const text = `select $schema.enqueue(1, gen_random_uuid(), 'click', 'click', 'a', 'b', 0, '{}', 1::smallint, 100, null)`;
-
-    for (const setting of ["off", "on", "remote_apply"])
-      expect(await commitGoesBy(setting, text)).toBe(setting);
-  });
-
-  /**
-   * A pool whose default is `off`, and the setting at the commit of each statement that matches
-   * `words`.
-   */
-  function watchedPool(words: RegExp) {
-    const said: string[] = [];
-    const pool = database.pool({ options: "-c synchronous_commit=off" });
-    const watched = Object.assign(Object.create(pool), {
-      async query(config: { text: string; values?: unknown[] }) {
-        if (!words.test(config.text)) return pool.query(config);
-        const client = await pool.connect();
-        await client.query("begin");
-        const result = await client.query(config);
-        said.push((await client.query("show synchronous_commit")).rows[0].synchronous_commit);
-        await client.query("commit");
-        client.release();
-        return result;
-      },
-    });
-    return { pool: watched, said };
-  }
-
-  test("a dead letter that is discarded is gone for good before that is said", async () => {
-    await using stage = await Stage.open(() => create());
-    await stage.giveUp([sample("payment")]);
-    const { pool, said } = watchedPool(/delete from/);
-    const outbox = await reopen({ pool });
-    const [letter] = await outbox.deadLetters.list();
-
-    expect(await outbox.deadLetters.discard(letter?.id as string)).toBe(true);
-
-    expect(said).toEqual(["on"]);
-  });
-
-  test("a changed circuit is on the disk before `replace` resolves", async () => {
-    const { pool, said } = watchedPool(/(insert into|update|delete from) \S+circuits/);
-    const { circuits, close } = await create({ pool });
-    const found: Circuit = { since: 1, attempts: 1, failed: true, probeAt: 2, hurriedAt: 0 };
-    const change = { destination: 1, endpoint: "lead/payment" } as const;
-    const later = { ...found, probeAt: 3 };
-
-    expect(await circuits?.replace({ ...change, known: undefined, next: found })).toBe(true);
-    expect(await circuits?.replace({ ...change, known: found, next: later })).toBe(true);
-    expect(await circuits?.replace({ ...change, known: later, next: undefined })).toBe(true);
-
-    expect(said).toEqual(["on", "on", "on"]);
-    await close();
-  });
+  test.each(["off", "on", "remote_apply"])(
+    "a report in the host's own transaction leaves its setting: %s",
+    async (setting) => {
+      const outbox = await create();
+      const host = await database.begin(
+        undefined,
+        database.pool({ options: `-c synchronous_commit=${setting}` }),
+      );
+      await outbox.add(sample("payment"), host);
+      expect(await host.run("show synchronous_commit")).toEqual([{ synchronous_commit: setting }]);
+      await host.end("commit");
+    },
+  );
 
   describe("what the setting lets the host's own transaction lose", () => {
     const withSetting = (setting: string) =>

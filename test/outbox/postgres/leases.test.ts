@@ -40,7 +40,7 @@ describeWithPostgres("leases", (database) => {
   /** Has another process take over the one event, and hold it. */
   async function takeOver(other: Stage): Promise<Handed> {
     other.start();
-    await sql("update $schema.events set claimed_until = now()");
+    await sql("update $schema.queues set due_at = 0 where turn = 101");
     const taken = await other.delivery.next();
     taken.settle({ type: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED", attempts: 1 });
     await expect.poll(() => other.delivery.told).toHaveLength(1);
@@ -77,8 +77,9 @@ describeWithPostgres("leases", (database) => {
   test("what may have been sent before a process stood still stays held", async () => {
     const clock = clockAt();
     await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
+    stage.delivery.capacity = 1;
     await stage.add(sample("payment"));
-    await sql("update $schema.events set claimed_by = gen_random_uuid(), claimed_until = now()");
+    await database.claimAll(0);
     stage.start();
     const stopped = await stage.delivery.next();
     expect(stopped.live.interrupted).toBe(true);
@@ -95,7 +96,7 @@ describeWithPostgres("leases", (database) => {
   test("a process does not claim again what it still has, however late it is", async () => {
     await using stage = await Stage.open(() => create());
     const first = await stage.handOver(sample("payment"));
-    await sql("update $schema.events set claimed_until = now() - interval '1 minute'");
+    await sql("update $schema.queues set due_at = 0");
 
     const second = sample("payment");
     await stage.add(second);
@@ -115,8 +116,8 @@ describeWithPostgres("leases", (database) => {
     // As a claim leaves it that ends on the server long after its process has given up waiting for
     // the answer.
     await sql(
-      `update $schema.events set claimed_until = now(), claimed_by = (select claimed_by from $schema.events where id = $1)
-       where id = $2`,
+      `update $schema.queues set turn = 101, due_at = 0, claimed_by = (select claimed_by from $queued where id = $1)
+       where visitor = (select visitor from $queued where id = $2)`,
       [known.id, unknown.id],
     );
 
@@ -134,8 +135,8 @@ describeWithPostgres("leases", (database) => {
     handed.settle({ type: "release" });
 
     await expect
-      .poll(() => sql("select due_at = queued_at as same, tried, claimed_by from $schema.events"))
-      .toEqual([{ same: true, tried: false, claimed_by: null }]);
+      .poll(() => sql("select due_at = queued_at as same, tried, claimed_by from $queued"))
+      .toEqual([{ same: true, tried: 0, claimed_by: null }]);
   });
 
   test("an event of a host whose clock is ahead is sent at once", async () => {

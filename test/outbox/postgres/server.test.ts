@@ -23,8 +23,7 @@ describeWithPostgres("a server", (database) => {
       create role clerk login;
       grant usage on schema $schema to clerk;
       grant select on $schema.migrations to clerk;
-      grant select, insert, update, delete on $schema.scheduled, $schema.known_ids, $schema.dead_letters
-        to clerk;`);
+      grant select, insert, update, delete on $schema.queues to clerk;`);
     const outbox = await reopen({ pool: database.pool({ user: "clerk" }), migrate: false });
 
     await expect(outbox.look()).rejects.toMatchObject({ code: "ERR_AFFILIATE_POSTGRES_RIGHTS" });

@@ -1,6 +1,6 @@
-import type { PostgresPool } from "express-affiliate/postgres";
+import type { PostgresClient, PostgresPool } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import { idsOf, paying, sample, stranger } from "../../contract/samples.js";
+import { idsOf, paying, sample } from "../../contract/samples.js";
 import { run } from "../../helpers/deliver.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 
@@ -17,10 +17,18 @@ describeWithPostgres("storing", (database) => {
       const waiting: (() => void)[] = [];
       let left: number = cuts;
       const cutting: PostgresPool = Object.assign(Object.create(pool), {
-        async query(config: { text: string; values?: unknown[] }) {
-          if (left === 0 || !config.text.includes("append(")) return pool.query(config);
-          if (left-- === cuts) await new Promise<void>((resolve) => waiting.push(resolve));
-          throw new Error("Connection terminated unexpectedly");
+        query: pool.query.bind(pool),
+        connect(callback: Parameters<PostgresPool["connect"]>[0]) {
+          pool.connect((error, client) => {
+            if (!client) return callback(error, undefined);
+            const query: PostgresClient["query"] = async (given) => {
+              const config = typeof given === "string" ? { text: given } : given;
+              if (left === 0 || !config.text.startsWith("with n (name)")) return client.query(config);
+              if (left-- === cuts) await new Promise<void>((resolve) => waiting.push(resolve));
+              throw new Error("Connection terminated unexpectedly");
+            };
+            callback(undefined, Object.assign(Object.create(client), { query }));
+          });
         },
       });
       const outbox = await create({ pool: cutting });
@@ -40,13 +48,13 @@ describeWithPostgres("storing", (database) => {
     ["with it where the transaction ends", true],
     ["without it where the transaction stays open", false],
   ])(
-    "closes while an event waits for its visitor's transaction, %s, and stores the others",
+    "closes while an event waits for the transaction that reports it, too, %s, and stores the others",
     async (_, ends) => {
       const outbox = await create();
-      const visitor = stranger();
+      const event = sample("payment");
       const host = await database.begin();
-      await outbox.add(sample("click", visitor), host);
-      const held = outbox.add(sample("payment", visitor));
+      await outbox.add(event, host);
+      const held = outbox.add(event);
       const added = Promise.all(Array.from({ length: 501 }, () => outbox.add(sample("click"))));
 
       const closing = outbox.close();
@@ -55,9 +63,10 @@ describeWithPostgres("storing", (database) => {
       if (ends) await host.end("commit");
       await closing;
 
-      expect(await held).toBe(ends ? "queued" : "in-memory");
+      // Within a second, whatever becomes of it.
+      expect(await held).toMatch(/duplicate|in-memory/);
       expect(outbox.durable).toBe(ends);
-      expect(await sql("select count(*)::int as n from $schema.events")).toEqual([{ n: ends ? 503 : 501 }]);
+      expect(await sql("select count(*)::int as n from $schema.events")).toEqual([{ n: ends ? 502 : 501 }]);
       if (!ends) await host.end("commit");
     },
   );

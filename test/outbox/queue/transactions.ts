@@ -15,7 +15,8 @@ export async function expectRejected(
   says: RegExp,
 ): Promise<void> {
   const payment = { paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 };
-  const receipt = await tracker.trackPayment(payment, { clickId: "c" }, host);
+  const { transaction } = host;
+  const receipt = await tracker.trackPayment(payment, { clickId: "c" }, { transaction });
 
   expect(receipt).toEqual({ outcome: "rejected", reason: "outbox" });
   expect(lines.join("\n")).toMatch(says);
@@ -89,7 +90,7 @@ export function testTransactions(
     ]);
 
     expect(crossed).toEqual(["queued", "queued"]);
-    expect(await sql("select kind from $queued")).toHaveLength(4);
+    expect(await sql("select kind from $t.events")).toHaveLength(4);
   });
 
   describe("a report that fails leaves the order's transaction unharmed", () => {
