@@ -118,6 +118,7 @@ export function createQueueOutbox(
       look: counts.take,
       deadLetters: queue.deadLetters,
       reportedAt: queue.reportedAt,
+      circuits: queue.circuits,
       cancel: queue.cancel,
       personal: queue.personal,
       start,

@@ -6,6 +6,7 @@ import type { Verdict } from "../claim.js";
 import { type Death, HELD } from "../dead-letters.js";
 import type { CancelOutcome } from "../outbox.js";
 import { createChores } from "./chores.js";
+import { createCircuits } from "./circuits.js";
 import { createClaims, type QueueClaim } from "./claims.js";
 import type { CountRow, Counts } from "./counts.js";
 import type { Database, Statements } from "./database.js";
@@ -200,6 +201,7 @@ export function createQueue(
     release: (destination: number) => counts.during(() => chores.release(database, destination)),
     cancel,
     reportedAt,
+    circuits: createCircuits(database, rememberMs),
     personal: createPersonal(database, { counts, rememberMs, queues }),
     holding,
     upkeep: createUpkeep(database, { queues, clock }),
