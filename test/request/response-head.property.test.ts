@@ -111,7 +111,7 @@ function outcome(res: Response, method: string, args: readonly unknown[]): unkno
     const wasSent = res.headersSent;
     const result = Reflect.apply(Reflect.get(res, method), res, args);
     // These name our cookies then.
-    if ((wasSent || /^cache-control$/i.test(String(args[0]))) && /^(get|has)/.test(method)) return method;
+    if ((wasSent || /cache-control$/i.test(String(args[0]))) && /^(get|has)/.test(method)) return method;
     if (method === "getHeaderNames")
       return res.getHeaderNames().filter((name) => !/cache-control/.test(name));
     return [
@@ -123,10 +123,9 @@ function outcome(res: Response, method: string, args: readonly unknown[]): unkno
     ];
   } catch (error) {
     const { code, message, name } = error as Error & { code?: string };
-    // Of a list of pairs beside other headers, which Node refuses: depends on how many they are.
-    const isOfPairs =
-      code === "ERR_INVALID_ARG_VALUE" && args.some((arg) => Array.isArray(arg) && Array.isArray(arg[0]));
-    return [method, name, isOfPairs ? "ERR_INVALID_HTTP_TOKEN" : (code ?? message)];
+    // Of a list of pairs beside other headers, which Node refuses: the code depends on how many there are.
+    const isOfPairs = args.some((arg) => Array.isArray(arg) && Array.isArray(arg[0]));
+    return [method, name, isOfPairs ? "refused" : (code ?? message)];
   }
 }
 
