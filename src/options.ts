@@ -29,8 +29,8 @@ export interface AffiliateOptions {
    */
   readonly cookiePrefix?: "__Host-" | undefined;
   /**
-   * How a request's session id is found: the name of a cookie, which `onClick` sets with each click;
-   * or, if your app sets the cookie, a function of the request that returns the id (1 to 256
+   * How a request's session id is found: the name of a cookie, which `onClick` sets with each click
+   * unless your app has set it; or a function of the request that returns the id (1 to 256
    * printable ASCII characters without spaces) or `undefined`. If it throws, or returns what cannot
    * be an id, there is none. Default: the `svc_session_id` cookie, otherwise a SHA-256 digest of the
    * express-session that the request brought.

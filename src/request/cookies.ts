@@ -27,12 +27,12 @@ const COOKIE_VALUE = /^[!#-+\--:<-[\]-~]+$/;
 
 /** The ids in all cookies of this name, as the browser sent them: percent signs not decoded. */
 export function visitorCookiesAsSent(req: Request, name: string): string[] {
-  return allOf(req, name).filter((value) => COOKIE_VALUE.test(value) && isVisitorId(value));
+  return cookiesNamed(req, name).filter((value) => COOKIE_VALUE.test(value) && isVisitorId(value));
 }
 
 /** The id in the first cookie of this name that is signed. */
 export function signedCookie(req: Request, name: string, signatures: Signatures): string | undefined {
-  for (const signed of allOf(req, name)) {
+  for (const signed of cookiesNamed(req, name)) {
     const value = signatures.verified(name, signed);
     if (isVisitorId(value)) return value;
   }
@@ -53,8 +53,8 @@ export function broughtSession(req: Request, sessionId: string): boolean {
   );
 }
 
-/** All cookies of this name (cookie-parser keeps one). Signed values need no decoding. */
-function allOf({ headers }: Request, name: string): string[] {
+/** All cookies of this name (cookie-parser keeps one), as sent. Signed values need no decoding. */
+export function cookiesNamed({ headers }: Request, name: string): string[] {
   return (headers?.cookie ?? "")
     .split(";")
     .map((pair) => pair.trim())

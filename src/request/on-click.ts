@@ -9,6 +9,7 @@ import { readOptions, type SchemaOf } from "../shared/read-options.js";
 import { sessionCookieName } from "./attribution.js";
 import { isBot } from "./bot.js";
 import { createClickId, isClickIdOfOnClick, wasReported } from "./click-id.js";
+import { cookiesNamed } from "./cookies.js";
 import { type CookieSettings, checkDomain, cookieSettings, firstPartyCookie } from "./first-party-cookie.js";
 import { type Landing, landingOf } from "./landing-page.js";
 import { isLoadedAhead, isOpenedByPerson } from "./page-view.js";
@@ -28,6 +29,9 @@ export interface OnClickOptions extends CookieSettings {
    */
   readonly attribution?: "last" | "first" | undefined;
 }
+
+/** Of the session ids that `onClick` makes. */
+const SESSION_ID_PREFIX = "svc-";
 
 const aParameter = { error: "must be a query parameter's name" };
 
@@ -84,12 +88,19 @@ export function createOnClick(context: RequestContext) {
       return false;
     }
 
+    /** A cookie that the option `session` names may be the login's: replaced, it would log people out. */
+    function isCookieOfHost(req: Request, name: string): boolean {
+      const isNamed = config.session !== undefined;
+      return isNamed && cookiesNamed(req, name).some((value) => !value.startsWith(SESSION_ID_PREFIX));
+    }
+
     function count(visitor: Visitor, landing: Landing, req: Request, res: Response): void {
       // Read before a cookie is set: if it throws, the visitor must not count as reported.
       const click = landing.click();
       const clickId = createClickId(landing.reference, clock.now(), visitor.clickId);
+      const setsSession = sessionCookie !== undefined && !isCookieOfHost(req, sessionCookie);
       // New for each click, so that both cookies end together, and nobody can have planted it.
-      const sessionId = sessionCookie === undefined ? visitor.sessionId : randomUUID();
+      const sessionId = setsSession ? `${SESSION_ID_PREFIX}${randomUUID()}` : visitor.sessionId;
       const cookies = new Map<string, string>();
       function addCookie(name: string, id: string, httpOnly: boolean): void {
         const value = signed?.sign(name, id, settings.maxAgeMs) ?? id;
@@ -97,7 +108,7 @@ export function createOnClick(context: RequestContext) {
       }
       // Scripts, such as the snippet, cannot read a signed id.
       addCookie(cookieName, clickId, signed !== undefined);
-      if (sessionCookie !== undefined && sessionId !== undefined) addCookie(sessionCookie, sessionId, true);
+      if (setsSession && sessionId !== undefined) addCookie(sessionCookie, sessionId, true);
       visitor.setIds({ clickId, ...(sessionId !== undefined && { sessionId }) });
       const report = visitor.reportLater("click", click);
       // A page that does not exist, or fails, is no click.

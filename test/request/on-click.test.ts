@@ -21,7 +21,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     });
     const { clickId, sessionId } = response.body;
     expect(clickId).toMatch(/^[0-9a-z]+-[\w-]{16}-[\w-]{4}$/);
-    expect(sessionId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(sessionId).toMatch(/^svc-[0-9a-f-]{36}$/);
     expect(await clicks()).toEqual([
       {
         clientId: 42,
@@ -177,9 +177,24 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect((await visit("/", { Cookie: sentBack(later) })).body).toEqual(later.body);
   });
 
+  it.each([{}, { signed: "a secret of 16 bytes" }])(
+    "leaves a cookie that `session` names to a host that sets it, with %j",
+    async (options) => {
+      const { visit, clicks } = await landing({}, { session: "sid", ...options });
+      expect(cookieNamesOf(await visit("/?ref=ALICE", { Cookie: "sid=of-the-login" }))).toEqual([
+        "svc_click_id",
+      ]);
+      const [click] = await clicks();
+      // Of signed ids, only those that we have signed are read.
+      expect(click?.sessionId).toBe("signed" in options ? undefined : "of-the-login");
+    },
+  );
+
   it("sets the session's cookie that `session` names, and none if `session` is a function", async () => {
     const named = await landing({}, { session: "sid" });
     expect(cookieNamesOf(await named.visit("/?ref=ALICE"))).toEqual(["svc_click_id", "sid"]);
+    const again = await named.visit("/?ref=BOB", { Cookie: "sid=svc-1" });
+    expect(cookieNamesOf(again)).toEqual(["svc_click_id", "sid"]);
     let id: string | undefined = "own";
     const own = await landing({}, { session: () => id });
     expect(cookieNamesOf(await own.visit("/?ref=ALICE"))).toEqual(["svc_click_id"]);
