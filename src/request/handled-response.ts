@@ -142,6 +142,8 @@ export function holdBytes(req: Request, res: Response): () => void {
     destroy: {
       value(error?: Error) {
         release();
+        // Node may have corked it, too, for a tick: it has found it corked, and sent nothing before.
+        while (socket.writableCorked > 0) uncork.call(socket);
         return destroy.call(socket, error);
       },
     },
