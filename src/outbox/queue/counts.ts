@@ -75,8 +75,9 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
       const called = Number(destination);
       const counted = all.get(called) ?? nothing();
       all.set(called, counted);
-      counted.numbers[name] = Number(number);
-      if (isLive(name)) counted.oldest[name] = Number(created_at);
+      // A name may have several rows: of events with and without a place, of letters of each kind.
+      counted.numbers[name] += Number(number);
+      if (isLive(name)) counted.oldest[name] = earliestOf([counted.oldest[name], Number(created_at)]);
       else counted.deadBytes += Number(bytes);
     }
     return all;
