@@ -191,7 +191,7 @@ describe.each(eachExpress)("on $name", ({ express }) => {
       const tracked = await host({ tracked: true, storesAtOnce });
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
-          // Node leaves a socket corked if `end` refuses its chunk.
+          // Node leaves a socket corked if `end` refuses its chunk or encoding.
           const script = steps.filter(
             ([method, chunk]) => !storesAtOnce || method !== "end" || isChunk(chunk),
           );
