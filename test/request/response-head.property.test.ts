@@ -193,7 +193,8 @@ describe.each(eachExpress)("on $name", ({ express }) => {
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
           // Node leaves a socket corked if `end` refuses its chunk or encoding.
           const script = steps.filter(
-            ([method, chunk]) => !storesAtOnce || method !== "end" || isChunk(chunk),
+            ([method, ...args]) =>
+              !storesAtOnce || method !== "end" || (isChunk(args[0]) && !args.includes("no such")),
           );
           const [seen, expected] = [await tracked(script), await plain(script)];
           // Node itself keeps a part for a tick, and loses it then. With the hold it may leave.
