@@ -58,13 +58,13 @@ describeInChromium("the example shop beside the inspector", ({ openPage, openSho
     await inspector.getByRole("button", { name: "down", exact: true }).click();
     await inspector.getByText(/^down since/).waitFor();
     await shop.goto(shopUrl);
-    await buy(shop, "Wool blanket");
+    await buy(shop, "Enamel kettle");
     expect(tracker.stats()).toMatchObject({ queued: 1 });
-    expect(await visitor.getByText("118.00").count()).toBe(0);
+    expect(await visitor.getByText("39.90").count()).toBe(0);
     await picture(inspector, "outage");
 
     await inspector.getByRole("button", { name: "ok", exact: true }).click();
-    await visitor.getByText("118.00").waitFor();
+    await visitor.getByText("39.90").waitFor();
     expect(sandbox.ledger.payments({ affiliateReference: "ALICE" })).toHaveLength(2);
     await picture(inspector, "recovered");
   });
