@@ -13,7 +13,7 @@ const fast = fastTests().filter((file) => !ALONE.includes(file));
 
 // Each takes 16 seconds or more on two slow cores.
 const LONGEST = [
-  ...["outbox/sql/contract", "outbox/contract", "delivery/promises", "delivery/promises-on-disk.slow"],
+  ...["outbox/queue/contract", "outbox/contract", "delivery/promises", "delivery/promises-on-disk.slow"],
   ...["delivery/bodies", "delivery/unreachable"],
 ].map((name) => `/test/${name}.test.ts`);
 

@@ -15,6 +15,16 @@ it("the repository has a process for each test file that replaces modules", () =
   expect(ALONE).toEqual(expect.arrayContaining(files.filter((name) => !name.includes(".slow."))));
 });
 
+it("the repository has tests behind each name that its commands give to Vitest", () => {
+  const files = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" });
+  const commands = [...Object.values(manifest.scripts), textOf(".ci/run")].join("\n");
+  const named = [...commands.matchAll(/\btest\/([\w./-]+)/g)].map(([, name = ""]) => name);
+  expect(named).not.toEqual([]);
+  const found = (name: string) => files.some((file) => file.startsWith(name) && file.endsWith(".test.ts"));
+  expect(named.filter((name) => !found(name))).toEqual([]);
+  for (const file of ALONE) expect(files).toContain(file.replace(/^test\//, ""));
+});
+
 it("the repository has each folder of src/ and each file in its root in CONTRIBUTING's layout", () => {
   const layout = textOf("CONTRIBUTING.md").split("## The layout")[1]?.split("\n## ")[0] ?? "";
   const entries = readdirSync(join(root, "src"), { withFileTypes: true });
@@ -51,7 +61,7 @@ it("the repository publishes without a token, and only what CI has passed", () =
 it.each([
   [`v${manifest.version}`, 0],
   ["v99.0.0", 1],
-])("publishes a release only if the tag is this version's: %s", (tag, status) => {
+])("the repository publishes a release only if the tag is this version's: %s", (tag, status) => {
   const { jobs } = parse(textOf(".github/workflows/release.yml"));
   const [check] = jobs.publish.steps.flatMap(({ run }: { run?: string }) => run ?? []);
   const env = { ...process.env, GITHUB_REF_NAME: tag };
