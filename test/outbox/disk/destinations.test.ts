@@ -8,7 +8,7 @@ const MIB = 1024 * 1024;
 
 const forOld = (event: OutboxEvent): OutboxEvent => ({ ...event, destination: OLD });
 
-test("counts for each destination apart", () => {
+test("the disk outbox counts for each destination apart", () => {
   const disk = diskOf();
   const [first, second] = [sample("click"), sample("click")];
   disk.append({ ...first, createdAt: 1 }, { ...second, createdAt: 2 }, forOld({ ...first, createdAt: 3 }));
@@ -26,7 +26,7 @@ test("counts for each destination apart", () => {
   expect(disk.counts(43)).toMatchObject({ queued: 0, oldest: null });
 });
 
-test("sheds the oldest click, whichever destination's, and says whose it was", () => {
+test("the disk outbox sheds the oldest click, whichever destination's, and says whose it was", () => {
   const disk = diskOf({ maxBytes: MIB });
   const oldest = forOld(sample("click"));
   disk.append(sample("payment"), oldest);
@@ -39,7 +39,7 @@ test("sheds the oldest click, whichever destination's, and says whose it was", (
   expect(disk.append(oldest)).toEqual(["full"]);
 });
 
-test("sheds nothing for an event that will not fit all the same", () => {
+test("the disk outbox sheds nothing for an event that will not fit all the same", () => {
   const disk = diskOf({ maxBytes: MIB });
   while (disk.append(sample("payment"))[0] === "queued");
   disk.settle(disk.claim(1)[0] as never, DELIVERED);
@@ -54,7 +54,7 @@ test("sheds nothing for an event that will not fit all the same", () => {
   expect(disk.counts()).toEqual(before);
 });
 
-test("sheds no click of a crowded visitor's for one that will not fit", () => {
+test("the disk outbox sheds no click of a crowded visitor's for one that will not fit", () => {
   const disk = diskOf({ maxBytes: MIB });
   const visitor = stranger();
   disk.append(...Array.from({ length: 100 }, () => sample("click", visitor)));
@@ -68,7 +68,7 @@ test("sheds no click of a crowded visitor's for one that will not fit", () => {
   expect(disk.counts()).toEqual(before);
 });
 
-test("forgets clicks after a day, and the oldest if there are more than ten thousand; payments as long as the option says", () => {
+test("the disk outbox forgets clicks after a day, and the oldest if there are more than ten thousand; payments as long as the option says", () => {
   let now = Date.now();
   const disk = diskOf({ rememberMs: 30 * 24 * 3_600_000, time: () => now });
   const [click, payment] = [sample("click"), sample("payment")];

@@ -25,7 +25,7 @@ function expectError(attempt: () => unknown, code: string, words: string | RegEx
 const holds = (outbox: Outbox, queued: number) =>
   until(() => outbox.counts().queued === queued, `there were not ${queued} events queued`);
 
-test("makes its directory and its file for this user alone", async () => {
+test("the disk outbox makes its directory and its file for this user alone", async () => {
   const directory = join(scratchDirectory(), "not", "there", "yet");
   const { outbox } = watched({ directory });
   await outbox.add(sample("payment"));
@@ -35,13 +35,13 @@ test("makes its directory and its file for this user alone", async () => {
   expect(statSync(join(directory, "outbox.db-wal")).mode & 0o777).toBe(0o600);
 });
 
-test("says at the start which package to install if Node has no SQLite", () => {
+test("the disk outbox says at the start which package to install if Node has no SQLite", () => {
   const find = () => findEngine(["/nowhere/any.js"], false);
 
   expectError(find, "ENGINE", "npm install @photostructure/sqlite");
 });
 
-test("says at the start that a later version of the package has written the file", () => {
+test("the disk outbox says at the start that a later version of the package has written the file", () => {
   const directory = scratchDirectory();
   const disk = openDisk(directory);
   disk.db.exec("pragma user_version = 99");
@@ -51,7 +51,7 @@ test("says at the start that a later version of the package has written the file
 });
 
 test.each([openFile, openExistingFile])(
-  "lets one process alone have the file if SQLite is too old to share it: %o",
+  "the disk outbox lets one process alone have the file if SQLite is too old to share it: %o",
   (open) => {
     const path = join(scratchDirectory(), "outbox.db");
     const old = { engine, maxBytes: MIB, shareableFrom: "99.0.0", waitMs: 50 };
@@ -62,7 +62,7 @@ test.each([openFile, openExistingFile])(
   },
 );
 
-test("makes, migrates and overwrites nothing if it opens what is there", () => {
+test("the disk outbox makes, migrates and overwrites nothing if it opens what is there", () => {
   const directory = scratchDirectory();
   const path = join(directory, "outbox.db");
   const open = () => openExistingFile(path, { engine, maxBytes: MIB });
@@ -79,7 +79,7 @@ test("makes, migrates and overwrites nothing if it opens what is there", () => {
   expect(readdirSync(directory)).toEqual(["outbox.db"]);
 });
 
-test("sets a damaged file aside at the start, says where, and begins a new one", async () => {
+test("the disk outbox sets a damaged file aside at the start, says where, and begins a new one", async () => {
   const directory = scratchDirectory();
   writeFileSync(join(directory, "outbox.db"), "no database".repeat(1_000));
   const { outbox, codes, start } = watched({ directory });
@@ -91,7 +91,7 @@ test("sets a damaged file aside at the start, says where, and begins a new one",
   expect(readdirSync(directory).filter((name) => name.includes(".damaged-"))).toHaveLength(1);
 });
 
-test("goes on in memory if the file cannot be written any more, says so, and stores it when it can", async () => {
+test("the disk outbox goes on in memory if the file cannot be written any more, says so, and stores it when it can", async () => {
   const directory = join(scratchDirectory(), "outbox");
   const { outbox, codes, delivered, start } = watched({ directory });
   start();
@@ -121,7 +121,7 @@ test("goes on in memory if the file cannot be written any more, says so, and sto
 });
 
 test.skipIf(!isRoot)(
-  "survives a full disk: what was delivered is remembered, what comes waits in memory",
+  "the disk outbox survives a full disk: what was delivered is remembered, what comes waits in memory",
   async () => {
     const directory = smallDisk();
     const answer = withResolvers<Verdict>();
@@ -154,7 +154,7 @@ test.skipIf(!isRoot)(
 );
 
 test.skipIf(!isRoot)(
-  "starts on a full disk, says that it is full, and stores what it has once there is space",
+  "the disk outbox starts on a full disk, says that it is full, and stores what it has once there is space",
   async () => {
     const directory = smallDisk();
     fillUp(directory);
@@ -193,7 +193,7 @@ function fillUp(directory: string): void {
   }
 }
 
-test("is held up by a locked file, and the main thread is not", async () => {
+test("the disk outbox is held up by a locked file, and the main thread is not", async () => {
   const { directory, outbox } = watched();
   outbox.counts();
   const other = openDisk(directory);
@@ -210,7 +210,7 @@ test("is held up by a locked file, and the main thread is not", async () => {
   other.close();
 });
 
-test("has an event in memory and in its spool while another connection keeps the file locked for more than a second", async () => {
+test("the disk outbox has an event in memory and in its spool while another connection keeps the file locked for more than a second", async () => {
   const { directory, outbox, codes, delivered, start } = watched();
   start();
   const other = openDisk(directory);
@@ -229,7 +229,7 @@ test("has an event in memory and in its spool while another connection keeps the
   expect(codes).toEqual([]);
 });
 
-test("keeps in its directory nothing but its own", async () => {
+test("the disk outbox keeps in its directory nothing but its own", async () => {
   const directory = scratchDirectory();
   mkdirSync(join(directory, "mine"));
   const { outbox } = watched({ directory });

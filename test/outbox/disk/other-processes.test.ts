@@ -28,7 +28,7 @@ function locks() {
 
 const locksOf = (directory: string) => readdirSync(directory).filter((name) => name.includes(".owner-"));
 
-test("takes over what a process has claimed that has lost its lock and shows no heartbeat", () => {
+test("the disk outbox takes over what a process has claimed that has lost its lock and shows no heartbeat", () => {
   const [killed, other] = disksOf(["killed", "other"], { ended: new Set(["killed"]) });
   killed.append(sample("payment"));
   killed.claim(1);
@@ -39,7 +39,7 @@ test("takes over what a process has claimed that has lost its lock and shows no 
   expect(other.claim(1)).toMatchObject([{ interrupted: true }]);
 });
 
-test("leaves a process its claims that has lost its lock and shows heartbeats", () => {
+test("the disk outbox leaves a process its claims that has lost its lock and shows heartbeats", () => {
   const [alive, other] = disksOf(["alive", "other"], { ended: new Set(["alive"]) });
   alive.append(sample("payment"));
   alive.claim(1);
@@ -54,7 +54,7 @@ test("leaves a process its claims that has lost its lock and shows heartbeats", 
 test.each([
   { own: 2_000, others: 20_000 },
   { own: 20_000, others: 2_000 },
-])("goes by the longer of two leases: $own ms and $others ms", ({ own, others }) => {
+])("the disk outbox goes by the longer of two leases: $own ms and $others ms", ({ own, others }) => {
   const directory = scratchDirectory();
   const silent = diskOf({ owner: "silent", leaseMs: others }, directory);
   const other = diskOf({ owner: "other", leaseMs: own }, directory);
@@ -68,7 +68,7 @@ test.each([
   expect(other.claim(1)).toHaveLength(1);
 });
 
-test("forgets no delivered id while the wall clock is ahead, and forgets it when its time is over", () => {
+test("the disk outbox forgets no delivered id while the wall clock is ahead, and forgets it when its time is over", () => {
   let [wall, monotonic] = [1_000_000 * HOUR_MS, 0];
   const clocks = { time: () => wall, monotonic: () => monotonic };
   const disk = diskOf({ rememberMs: HOUR_MS, ...clocks });
@@ -88,7 +88,7 @@ test("forgets no delivered id while the wall clock is ahead, and forgets it when
   expect(disk.append(event)).toEqual(["queued"]);
 });
 
-test("counts the time of several processes on one file once", () => {
+test("the disk outbox counts the time of several processes on one file once", () => {
   let now = 1_000_000 * HOUR_MS;
   const both = disksOf(["one", "other"], { rememberMs: HOUR_MS, time: () => now });
   const event = deliverOne(both[0]);
@@ -105,7 +105,7 @@ test("counts the time of several processes on one file once", () => {
   expect(both[0].append(event)).toEqual(["queued"]);
 });
 
-test("has a lock that other processes can tell the end of, and leaves none behind", () => {
+test("the disk outbox has a lock that other processes can tell the end of, and leaves none behind", () => {
   const { directory, one, other } = locks();
   expect(other.hasEnded("one")).toBe(false);
   one.acquire();
@@ -119,7 +119,7 @@ test("has a lock that other processes can tell the end of, and leaves none behin
   expect(locksOf(directory)).toEqual([]);
 });
 
-test("takes its lock anew if its file was removed", () => {
+test("the disk outbox takes its lock anew if its file was removed", () => {
   const { directory, one, other } = locks();
   one.acquire();
   for (const name of locksOf(directory)) rmSync(join(directory, name));
@@ -129,7 +129,7 @@ test("takes its lock anew if its file was removed", () => {
   one.release();
 });
 
-test("says once that a reader keeps SQLite's log from being emptied, and again after it was short", () => {
+test("the disk outbox says once that a reader keeps SQLite's log from being emptied, and again after it was short", () => {
   const directory = scratchDirectory();
   const path = join(directory, "outbox.db");
   const limits = { maxBytes: 2 ** 30, maxDeadLetters: 1_000, rememberMs: HOUR_MS, leaseMs: 20_000 };
@@ -162,7 +162,7 @@ test("says once that a reader keeps SQLite's log from being emptied, and again a
   reader.exec("commit");
 });
 
-test("refuses a file that this process uses with another copy of SQLite", () => {
+test("the disk outbox refuses a file that this process uses with another copy of SQLite", () => {
   const path = join(scratchDirectory(), "outbox.db");
   const uses = [useOneCopy(path, "a"), useOneCopy(path, "a")];
   const copyOf = () => useOneCopy(path, "b");

@@ -40,7 +40,7 @@ test("what a killed process had begun is held if it is a payment, and sent again
   expect(bodies).toEqual([10, 9, "clicker", "clicker"].sort());
 });
 
-test("takes over from a killed process at once, and not after its lease", async () => {
+test("the disk outbox takes over from a killed process at once, and not after its lease", async () => {
   const directory = scratchDirectory();
   const service = await startService();
   const { host, said, ended } = startHost(`
@@ -68,7 +68,7 @@ test("takes over from a killed process at once, and not after its lease", async 
 test.each([
   { given: "on the command line", inThread: false },
   { given: "in NODE_OPTIONS", inThread: true },
-])("has a hook in its thread that is given $given: $inThread", async ({ inThread }) => {
+])("the disk outbox has a hook in its thread that is given $given: $inThread", async ({ inThread }) => {
   const hook = join(scratchDirectory(), "hook.cjs");
   writeFileSync(
     hook,
@@ -83,7 +83,7 @@ test.each([
   expect(await ended).toEqual({ code: 0, said: [...hooks, "queued"], errors: "" });
 });
 
-test("uses a file with one copy of SQLite in a process", async () => {
+test("the disk outbox uses a file with one copy of SQLite in a process", async () => {
   const away = directoryOfEngine();
   cpSync(join(builtPackage, "dist"), join(away, "dist"), { recursive: true });
   // Beside them it finds its own copy of SQLite, and everything else where the first one does.
@@ -107,7 +107,7 @@ test("uses a file with one copy of SQLite in a process", async () => {
   });
 });
 
-test("stores what it has when its process exits, closes its file, and leaves the exit code alone", async () => {
+test("the disk outbox stores what it has when its process exits, closes its file, and leaves the exit code alone", async () => {
   const directory = scratchDirectory();
   const { ended } = startHost(`
     const outbox = diskOutbox({ directory: "${directory}" });
@@ -142,23 +142,26 @@ function directoryOfEngine(): string {
   return directory;
 }
 
-test.skipIf(process.getuid?.() !== 0)("says at the start that the directory may not be written", async () => {
-  const directory = scratchDirectory();
-  chmodSync(directory, 0o755);
-  const { ended } = startHost(
-    `
+test.skipIf(process.getuid?.() !== 0)(
+  "the disk outbox says at the start that the directory may not be written",
+  async () => {
+    const directory = scratchDirectory();
+    chmodSync(directory, 0o755);
+    const { ended } = startHost(
+      `
       process.setgroups([]);
       process.setgid(65_534);
       process.setuid(65_534);
       try { diskOutbox({ directory: "${directory}" }).counts() } catch ({ code, message }) { say(code + " " + message) }
     `,
-    { cwd: directoryOfEngine() },
-  );
+      { cwd: directoryOfEngine() },
+    );
 
-  const { said, errors } = await ended;
-  expect(errors).toBe("");
-  expect(said[0]).toMatch(/^ERR_AFFILIATE_DISK_UNUSABLE .*EACCES/);
-});
+    const { said, errors } = await ended;
+    expect(errors).toBe("");
+    expect(said[0]).toMatch(/^ERR_AFFILIATE_DISK_UNUSABLE .*EACCES/);
+  },
+);
 
 test("a process that exits after a close() that ran out of time ends with its own code", async () => {
   const service = await startService(() => undefined);

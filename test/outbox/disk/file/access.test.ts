@@ -39,7 +39,7 @@ function expectRefusal(directory: string, words: string): void {
 
 const FILES = ["outbox.db", "outbox.db-wal", "outbox.db-shm"];
 
-test("takes their rights from others, of a directory that holds nothing else, and of its files", async () => {
+test("the disk outbox takes their rights from others, of a directory that holds nothing else, and of its files", async () => {
   const directory = scratchDirectory();
   const before = openDisk(directory);
   before.append(sample("payment"));
@@ -53,7 +53,7 @@ test("takes their rights from others, of a directory that holds nothing else, an
   before.close();
 });
 
-test("leaves a directory as it is that holds other things, if others cannot write", async () => {
+test("the disk outbox leaves a directory as it is that holds other things, if others cannot write", async () => {
   const directory = scratchDirectory();
   mkdirSync(join(directory, "mine"));
   chmodSync(directory, 0o755);
@@ -64,7 +64,7 @@ test("leaves a directory as it is that holds other things, if others cannot writ
   expect(modeOf(join(directory, "outbox.db"))).toBe(0o600);
 });
 
-test("keeps a directory out of Git, unless it holds other things", async () => {
+test("the disk outbox keeps a directory out of Git, unless it holds other things", async () => {
   const [directory, mixed] = [join(scratchDirectory(), "new"), scratchDirectory()];
   mkdirSync(join(mixed, "mine"));
   for (const each of [directory, mixed]) open(each);
@@ -76,7 +76,7 @@ test("keeps a directory out of Git, unless it holds other things", async () => {
   expect(modeOf(directory)).toBe(0o700);
 });
 
-test("refuses a directory of other things if others can write, and takes a new one in it", async () => {
+test("the disk outbox refuses a directory of other things if others can write, and takes a new one in it", async () => {
   const directory = scratchDirectory();
   mkdirSync(join(directory, "mine"));
   chmodSync(directory, 0o777);
@@ -86,7 +86,7 @@ test("refuses a directory of other things if others can write, and takes a new o
   expect(await open(join(directory, "affiliate")).add(sample("payment"))).toBe("queued");
 });
 
-test.skipIf(!isRoot)("refuses a directory and a file of another user's", () => {
+test.skipIf(!isRoot)("the disk outbox refuses a directory and a file of another user's", () => {
   const [directory, another] = [scratchDirectory(), scratchDirectory()];
   chownSync(directory, ANOTHER_USER, ANOTHER_USER);
   openDisk(another).close();
@@ -96,7 +96,7 @@ test.skipIf(!isRoot)("refuses a directory and a file of another user's", () => {
   expectRefusal(another, `outbox.db belongs to another user (uid ${ANOTHER_USER})`);
 });
 
-test.each(FILES)("follows no symbolic link in place of %s", (name) => {
+test.each(FILES)("the disk outbox follows no symbolic link in place of %s", (name) => {
   const directory = scratchDirectory();
   const target = join(scratchDirectory(), "target");
   writeFileSync(target, "not to be touched");
@@ -110,7 +110,7 @@ test.each(FILES)("follows no symbolic link in place of %s", (name) => {
   expect(modeOf(target)).toBe(0o644);
 });
 
-test("does not follow one either if it opens what is there", () => {
+test("the disk outbox follows no symbolic link if it opens what is there", () => {
   const [directory, target] = [scratchDirectory(), scratchDirectory()];
   openDisk(target).close();
   symlinkSync(join(target, "outbox.db"), join(directory, "outbox.db"));
@@ -119,7 +119,7 @@ test("does not follow one either if it opens what is there", () => {
   expect(() => openExistingFile(path, { engine, maxBytes: 2 ** 20 })).toThrow(/is a symbolic link/);
 });
 
-test("follows a symbolic link to its directory, and above it", async () => {
+test("the disk outbox follows a symbolic link to its directory, and above it", async () => {
   const target = scratchDirectory();
   const link = join(scratchDirectory(), "link");
   symlinkSync(target, link);
@@ -128,7 +128,7 @@ test("follows a symbolic link to its directory, and above it", async () => {
   expect(await open(join(link, "deeper", "still")).add(sample("payment"))).toBe("queued");
 });
 
-test("says at the start that no directory can be made in /proc, names it, and leaves no thread behind", async () => {
+test("the disk outbox says at the start that no directory can be made in /proc, names it, and leaves no thread behind", async () => {
   const { ended } = startHost(`
     try { diskOutbox({ directory: "/proc/nowhere/at/all" }).counts() } catch ({ code, message }) { say(code + " " + message) }
   `);

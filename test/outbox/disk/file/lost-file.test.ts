@@ -14,7 +14,7 @@ import { watched } from "../../../helpers/watched-outbox.js";
 test.each([
   { what: "the directory", remove: (directory: string) => rmSync(directory, { recursive: true }) },
   { what: "the file, and not its log,", remove: (directory: string) => rmSync(join(directory, "outbox.db")) },
-])("loses nothing where $what is deleted under it, and says so", async ({ remove }) => {
+])("the disk outbox loses nothing if $what is deleted under it, and says so", async ({ remove }) => {
   const visitor = stranger();
   const [delivered, dead] = [sample("payment"), sample("registration")];
   const [click, payment] = [sample("click", visitor), sample("payment", visitor)];
@@ -52,7 +52,7 @@ test.each([
   expect(statSync(join(directory, "outbox.db")).mode & 0o777).toBe(0o600);
 });
 
-test("saves a deleted file's events once, whichever of its processes is the first to see it", async () => {
+test("the disk outbox saves a deleted file's events once, whichever of its processes is the first to see it", async () => {
   const directory = scratchDirectory();
   const [one, other] = [watched({ directory }), watched({ directory })];
   const events = someOf("payment", 50);
@@ -70,7 +70,7 @@ test("saves a deleted file's events once, whichever of its processes is the firs
   expect([...one.handed, ...other.handed].sort()).toEqual([...events, ...late].map(({ id }) => id).sort());
 });
 
-test("settles what it had claimed before the file was deleted, at its place in the new one", async () => {
+test("the disk outbox settles what it had claimed before the file was deleted, at its place in the new one", async () => {
   let answer = (_verdict: Verdict) => {};
   const deliver = () => new Promise<Verdict>((resolve) => (answer = resolve));
   const { directory, outbox, handed, start } = watched({}, deliver);
@@ -98,7 +98,7 @@ test("settles what it had claimed before the file was deleted, at its place in t
   disk.close();
 });
 
-test("saves what it has if another file was put in its place", async () => {
+test("the disk outbox saves what it has if another file was put in its place", async () => {
   const backup = scratchDirectory();
   const { directory, outbox, said, handed, start } = watched();
   const [both, own, restored] = [sample("payment"), sample("payment"), sample("payment")];
@@ -118,7 +118,7 @@ test("saves what it has if another file was put in its place", async () => {
   expect(said).toEqual([expect.stringMatching(/events 1, dead letters 0$/), "recovered"]);
 });
 
-test("saves a file that was deleted a moment before the outbox is closed", async () => {
+test("the disk outbox saves a file that was deleted a moment before the outbox is closed", async () => {
   const { directory, outbox } = watched();
   const event = sample("payment");
   await outbox.add(event);
@@ -132,7 +132,7 @@ test("saves a file that was deleted a moment before the outbox is closed", async
   disk.close();
 });
 
-test("takes a deleted file's log for no other file's", async () => {
+test("the disk outbox takes a deleted file's log for no other file's", async () => {
   const directory = scratchDirectory();
   const disk = openDisk(directory);
   disk.append(sample("payment"));
@@ -169,7 +169,7 @@ function damagedFile(damaged: readonly number[]) {
   return { lost: diskOf({}, directory), events };
 }
 
-test("saves what is before and behind the damage of a file by the hundred, not each by an fsync of its own", () => {
+test("the disk outbox saves what is before and behind the damage of a file by the hundred, not each by an fsync of its own", () => {
   const { lost } = damagedFile([500]);
   const save = vi.fn((_: string, rows: readonly unknown[]) => rows.length);
 
@@ -180,7 +180,7 @@ test("saves what is before and behind the damage of a file by the hundred, not e
   expect(save.mock.calls.filter(([, rows]) => rows.length > 0)).toHaveLength(5);
 });
 
-test("saves what is between two damaged places of a file", () => {
+test("the disk outbox saves what is between two damaged places of a file", () => {
   const { lost, events } = damagedFile([200, 800]);
   const anew = diskOf();
 
@@ -191,7 +191,7 @@ test("saves what is between two damaged places of a file", () => {
   ]);
 });
 
-test("saves what can be read of a damaged file, wherever the damage is", async () => {
+test("the disk outbox saves what can be read of a damaged file, wherever the damage is", async () => {
   const directory = scratchDirectory();
   const disk = openDisk(directory);
   const events = Array.from({ length: 400 }, (_, nth) => sample(nth % 2 ? "payment" : "click"));
@@ -224,7 +224,7 @@ test("saves what can be read of a damaged file, wherever the damage is", async (
 });
 
 test.each(["data", "history"])(
-  "sets an event aside whose %s cannot be read, says so, and sends the others",
+  "the disk outbox sets an event aside whose %s cannot be read, says so, and sends the others",
   async (column) => {
     const directory = scratchDirectory();
     const visitor = stranger();
@@ -251,7 +251,7 @@ test.each(["data", "history"])(
   },
 );
 
-test("lists, evicts and keeps dead letters beside one that cannot be read", () => {
+test("the disk outbox lists, evicts and keeps dead letters beside one that cannot be read", () => {
   const disk = openDisk(scratchDirectory(), { maxDeadLetters: 2 });
   const [unreadable, second, third] = [sample("payment"), sample("payment"), sample("payment")];
   disk.append(unreadable, second);

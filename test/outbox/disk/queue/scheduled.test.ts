@@ -10,7 +10,7 @@ const ask = ({ store }: Disk, request: Request): Result => store.run([request]).
 const cancel = (disk: Disk, { id }: OutboxEvent) =>
   ask(disk, { type: "cancel", destination: DESTINATION, id });
 
-test("moves some at a time, and asks for the next transaction soon", () => {
+test("the store moves some due payments at a time, and asks for the next transaction soon", () => {
   let now = Date.now();
   const disk = diskOf({ time: () => now });
   disk.append(...Array.from({ length: 500 }, () => scheduledSample(HOUR_MS)));
@@ -46,7 +46,7 @@ test("`hold` holds what is due, and leaves what is not", () => {
   expect(cancel(disk, later)).toBe("cancelled");
 });
 
-test("one whose row cannot be read is set aside once it is due", () => {
+test("a scheduled payment whose row cannot be read is set aside once it is due", () => {
   let now = Date.now();
   const disk = diskOf({ time: () => now });
   const [broken, intact] = [scheduledSample(HOUR_MS), scheduledSample(HOUR_MS)];
@@ -57,7 +57,7 @@ test("one whose row cannot be read is set aside once it is due", () => {
   expect(disk.counts().queued).toBe(1);
 });
 
-test("forgets a cancelled id when it forgets a delivered one", () => {
+test("the store forgets a cancelled id when it forgets a delivered one", () => {
   let now = Date.now();
   const disk = diskOf({ time: () => now, rememberMs: 60_000 });
   const payment = scheduledSample(HOUR_MS);

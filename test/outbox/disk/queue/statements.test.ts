@@ -67,7 +67,7 @@ function deliverOne({ run }: ReturnType<typeof openCounted>): void {
   run(delivered(run(append(sample("payment")), claim()).claims[0] as DiskClaim), claim());
 }
 
-test("executes at most twelve statements for a payment, from its report to its delivery", () => {
+test("the store executes at most twelve statements for a payment, from its report to its delivery", () => {
   const disk = openCounted();
   const { run } = disk;
   // What is the same for all of them is learned with the first.
@@ -97,7 +97,7 @@ test("executes at most twelve statements for a payment, from its report to its d
   ]);
 });
 
-test("executes six statements more if another process writes before each of its transactions", () => {
+test("the store executes six statements more if another process writes before each of its transactions", () => {
   const directory = scratchDirectory();
   const [one, other] = [openCounted(directory, "one"), openCounted(directory, "other")];
   deliverOne(one);
@@ -109,7 +109,7 @@ test("executes six statements more if another process writes before each of its 
   expect(first.executed.length + second.executed.length).toBe(12 + 6);
 });
 
-test("executes eight statements for a pass through a backlog, however many payments it settles and claims, and deletes settled ones by the hundred", () => {
+test("the store executes eight statements for a pass through a backlog, however many payments it settles and claims, and deletes settled ones by the hundred", () => {
   const { run, take } = openCounted();
   const payments = someOf("payment", 2_000);
   for (let from = 0; from < payments.length; from += 200)
@@ -132,7 +132,7 @@ test("executes eight statements for a pass through a backlog, however many payme
   expect(removals).toBeLessThanOrEqual(2 * Math.ceil(payments.length / 256) + 2);
 });
 
-test("counts, claims and keeps in order what another process has stored, settled or sent back meanwhile", () => {
+test("the store counts, claims and keeps in order what another process has stored, settled or sent back meanwhile", () => {
   const directory = scratchDirectory();
   const [one, other] = [openCounted(directory, "one"), openCounted(directory, "other")];
   const visitor = stranger();
@@ -155,7 +155,7 @@ test("counts, claims and keeps in order what another process has stored, settled
   expect(queued(other)).toEqual({ queued: 2, oldest: second.createdAt });
 });
 
-test("finds what a payment waits for with the same statements, however many events wait, and however many are its visitor's", () => {
+test("the store finds what a payment waits for with the same statements, however many events wait, and however many are its visitor's", () => {
   const lanes = [{ endpoint: "click", limit: 1 }] as const;
   const claimClick: Request = { type: "claim", capacity: { destination: DESTINATION, limit: 1, lanes } };
 

@@ -46,7 +46,7 @@ function isLiningUp({ store }: Disk): boolean {
   return nextReadyAt !== null && nextReadyAt <= Date.now();
 }
 
-test("claims by an index of those that are at the head of their line, however many wait, rest, or follow", () => {
+test("the store claims by an index of those that are at the head of their line, however many wait, rest, or follow", () => {
   const disk = diskOf();
 
   const untried = "events_ready (destination=? AND endpoint=? AND urgency=? AND ready_at>?)";
@@ -62,7 +62,7 @@ test("claims by an index of those that are at the head of their line, however ma
   }
 });
 
-test("does nothing to an event that would look at all the others", async () => {
+test("the store does nothing to an event that would look at all the others", async () => {
   const disk = diskOf();
   const queue = resolve(import.meta.dirname, "../../../../src/outbox/disk/queue");
   const modules = await Promise.all(readdirSync(queue).map((name) => import(join(queue, name))));
@@ -82,7 +82,7 @@ test("does nothing to an event that would look at all the others", async () => {
   }
 });
 
-test("finds the one event that is ready behind thousands of visitors whose first event rests", () => {
+test("the store finds the one event that is ready behind thousands of visitors whose first event rests", () => {
   const disk = diskOf();
   const resting = someOf("payment", 2_000);
   disk.append(...resting, ...resting.map((event) => ({ ...event, id: sample("payment").id })));
@@ -95,7 +95,7 @@ test("finds the one event that is ready behind thousands of visitors whose first
   expect(disk.counts().queued).toBe(4_001);
 });
 
-test("takes over what a process has claimed that shows no sign of life, as interrupted, and keeps its order", () => {
+test("the store takes over what a process has claimed that shows no sign of life, as interrupted, and keeps its order", () => {
   const [dead, alive] = disksOf(["dead", "alive"]);
   const first = sample("payment");
   const second = sample("payment", first.data);
@@ -119,7 +119,7 @@ test("takes over what a process has claimed that shows no sign of life, as inter
   ]);
 });
 
-test("holds what was in doubt before, when a process gives it back that never sent it", () => {
+test("the store holds what was in doubt before, when a process gives it back that never sent it", () => {
   const [first, slow, other] = disksOf(["first", "slow", "other"]);
   const [held, waiting] = [sample("payment"), sample("payment")];
   first.append(held, waiting);
@@ -139,7 +139,7 @@ test("holds what was in doubt before, when a process gives it back that never se
   expect(other.claim(2)).toMatchObject([{ event: waiting, interrupted: true }]);
 });
 
-test("says of a verdict whether it came to anything: of a claim that was taken over, a delivery alone does", () => {
+test("the store says of a verdict whether it came to anything: of a claim that was taken over, a delivery alone does", () => {
   const [slow, other] = disksOf(["slow", "other"]);
   const event = sample("payment");
   slow.append(event);
@@ -161,7 +161,7 @@ test("says of a verdict whether it came to anything: of a claim that was taken o
   expect(other.append(event)).toEqual(["duplicate"]);
 });
 
-test("leaves a process its claims as long as it shows signs of life", () => {
+test("the store leaves a process its claims as long as it shows signs of life", () => {
   const [slow, other] = disksOf(["slow", "other"]);
   slow.append(sample("payment"));
   slow.claim(1);
@@ -174,7 +174,7 @@ test("leaves a process its claims as long as it shows signs of life", () => {
   expect(other.claim(10)).toEqual([]);
 });
 
-test("does not let an event rest longer because the clock was set back", () => {
+test("the store does not let an event rest longer because the clock was set back", () => {
   const disk = diskOf();
   const now = Date.now();
   disk.append(sample("payment"));
@@ -195,7 +195,7 @@ test("does not let an event rest longer because the clock was set back", () => {
   expect(disk.claim(1)).toHaveLength(1);
 });
 
-test("knows an id again however many came after it, until it is time to forget it", () => {
+test("the store knows an id again however many came after it, until it is time to forget it", () => {
   const disk = diskOf({ rememberMs: HOUR_MS, maxBytes: 2 ** 28 });
   const first = sample("payment");
   disk.append(first);
@@ -217,7 +217,7 @@ test("knows an id again however many came after it, until it is time to forget i
   expect(disk.append(first, ...waiting.slice(0, 9))).toEqual(["queued", ...Array(9).fill("duplicate")]);
 });
 
-test("leaves no row id behind that is more than a number of JavaScript holds: Node 26 throws at the next statement", () => {
+test("the store leaves no row id behind that is more than a number of JavaScript holds: Node 26 throws at the next statement", () => {
   const disk = diskOf();
   disk.append(sample("payment"), sample("payment"));
 
@@ -228,7 +228,7 @@ test("leaves no row id behind that is more than a number of JavaScript holds: No
   }
 });
 
-test("takes no event for another that had its place in a file that is gone", () => {
+test("the store takes no event for another that had its place in a file that is gone", () => {
   const directory = scratchDirectory();
   const disk = openDisk(directory);
   disk.append(sample("payment"));
@@ -247,7 +247,7 @@ test("takes no event for another that had its place in a file that is gone", () 
   expect(anew.append({ ...sample("payment"), id: old.event.id })).toEqual(["duplicate"]);
 });
 
-test("never uses a place again that another process may still hold", () => {
+test("the store never uses a place again that another process may still hold", () => {
   const [slow, other] = disksOf(["slow", "other"]);
   slow.append(sample("payment"));
   const [held] = slow.claim(1) as [DiskClaim];
@@ -259,7 +259,7 @@ test("never uses a place again that another process may still hold", () => {
   expect(other.claim(1)[0]?.seq).toBeGreaterThan(held.seq);
 });
 
-test("counts what the service said of dead letters towards the file's bound", () => {
+test("the store counts what the service said of dead letters towards the file's bound", () => {
   const maxBytes = 3 * 1024 * 1024;
   const disk = diskOf({ maxBytes, maxDeadLetters: 100_000 });
   const death = { type: "dead", reason: "rejected", attempts: 1, message: "漢".repeat(500) } as const;
@@ -273,7 +273,7 @@ test("counts what the service said of dead letters towards the file's bound", ()
   expect(pagesOf(disk) * 4_096).toBeLessThanOrEqual(maxBytes / 2);
 });
 
-test("drops no more dead letters than come if it has more than its bound allows", () => {
+test("the store drops no more dead letters than come if it has more than its bound allows", () => {
   const directory = scratchDirectory();
   const before = openDisk(directory);
   before.append(...someOf("payment", 10));
@@ -287,7 +287,7 @@ test("drops no more dead letters than come if it has more than its bound allows"
   expect(disk.counts().dead.rejected).toBe(10);
 });
 
-test("never grows its file beyond its bound, and gives the space back", () => {
+test("the store never grows its file beyond its bound, and gives the space back", () => {
   const maxBytes = 3 * 1024 * 1024;
   const disk = diskOf({ maxBytes });
   const userAgent = "漢".repeat(2_000);
@@ -309,7 +309,7 @@ test("never grows its file beyond its bound, and gives the space back", () => {
   expect(statSync(disk.path).size).toBeLessThan(full);
 });
 
-test("leaves no address of what was delivered in the file or its log, once the file is at rest", () => {
+test("the store leaves no address of what was delivered in the file or its log, once the file is at rest", () => {
   const disk = diskOf();
   const addresses = Array.from({ length: 300 }, (_, nth) => `customer-${nth}@shop.example`);
   const events = addresses.map((customerEmail) => withData(sample("payment"), { customerEmail }));
@@ -336,7 +336,7 @@ test("leaves no address of what was delivered in the file or its log, once the f
   expect(found()).toBe(1);
 });
 
-test("says since when another claim finds more, although other transactions came after the last claim", () => {
+test("the store says since when another claim finds more, although other transactions came after the last claim", () => {
   let now = 1_000_000;
   const disk = diskOf({ time: () => now });
   disk.append(sample("payment"));
@@ -348,7 +348,7 @@ test("says since when another claim finds more, although other transactions came
   expect(disk.store.run([]).snapshot.nextReadyAt).toBeNull();
 });
 
-test("says that another claim finds more if a row that cannot be read has taken a slot", () => {
+test("the store says that another claim finds more if a row that cannot be read has taken a slot", () => {
   const disk = diskOf();
   const [unreadable, next] = [sample("payment"), sample("payment")];
   disk.append(unreadable, next);

@@ -30,20 +30,20 @@ function withOneDelivered(directory = scratchDirectory(), owner = "me") {
   return { directory, disk, first, second, claims };
 }
 
-test("removes what was delivered at once if nothing else is under way", () => {
+test("the store removes what was delivered at once if nothing else is under way", () => {
   const { disk, claims } = withOneDelivered();
   disk.settle(claims[1], DELIVERED);
   expect(rowsOf(disk)).toBe(0);
 });
 
-test("removes what was delivered when it looks after its file, however long something else is under way", () => {
+test("the store removes what was delivered when it looks after its file, however long something else is under way", () => {
   const { disk, second } = withOneDelivered();
   disk.store.lookAfter();
   expect(rowsOf(disk)).toBe(1);
   expect(disk.counts()).toMatchObject({ queued: 1, oldest: second.createdAt });
 });
 
-test("removes what was delivered before it takes much space", () => {
+test("the store removes what was delivered before it takes much space", () => {
   const disk = diskOf();
   const events = someOf("payment", 300);
   disk.append(...events);
@@ -52,14 +52,14 @@ test("removes what was delivered before it takes much space", () => {
   expect(disk.counts().queued).toBe(1);
 });
 
-test("neither counts, claims nor takes anew what was delivered and is not removed yet", () => {
+test("the store neither counts, claims nor takes anew what was delivered and is not removed yet", () => {
   const { disk, first, second } = withOneDelivered();
   expect(disk.counts()).toMatchObject({ queued: 1, oldest: second.createdAt });
   expect(disk.claim(8)).toEqual([]);
   expect(disk.append(first)).toEqual(["duplicate"]);
 });
 
-test("has what a killed process had delivered for delivered, and what it had claimed for interrupted", () => {
+test("the store has what a killed process had delivered for delivered, and what it had claimed for interrupted", () => {
   const { directory, first, second } = withOneDelivered(undefined, "killed");
   const other = diskOf({ owner: "other" }, directory);
   watch(other);
@@ -70,7 +70,7 @@ test("has what a killed process had delivered for delivered, and what it had cla
   expect(rowsOf(other)).toBe(1);
 });
 
-test("counts a visitor's clicks without those that were delivered, and gives up none that is under way", () => {
+test("the store counts a visitor's clicks without those that were delivered, and gives up none that is under way", () => {
   const disk = diskOf();
   const visitor = stranger();
   disk.append(sample("click", visitor));
@@ -88,7 +88,7 @@ test("counts a visitor's clicks without those that were delivered, and gives up 
   expect(dropped).toMatchObject([{ event: { id: clicks[1]?.id }, reason: "visitor-full" }]);
 });
 
-test("has what comes wait for another process's attempt, and for its rest after that", () => {
+test("the store has what comes wait for another process's attempt, and for its rest after that", () => {
   const [one, other] = disksOf(["one", "other"]);
   const visitor = stranger();
   const [first, second] = [sample("payment", visitor), sample("payment", visitor)];
@@ -102,7 +102,7 @@ test("has what comes wait for another process's attempt, and for its rest after 
   expect(one.claim(8)).toEqual([]);
 });
 
-test("claims again in its place what was given back untried", () => {
+test("the store claims again in its place what was given back untried", () => {
   const disk = diskOf();
   const visitor = stranger();
   const [first, second] = [sample("payment", visitor), sample("payment", visitor)];
@@ -116,7 +116,7 @@ test("claims again in its place what was given back untried", () => {
   expect(idsOf(disk.claim(8))).toEqual([second.id]);
 });
 
-test("claims a payment in the transaction that stores it, before clicks that have entered no queue", () => {
+test("the store claims a payment in the transaction that stores it, before clicks that have entered no queue", () => {
   const disk = diskOf();
   disk.append(...someOf("click", 20));
   disk.claim(1);
@@ -132,7 +132,7 @@ test("claims a payment in the transaction that stores it, before clicks that hav
   expect(results).toMatchObject(["queued", [{ event: payment }]]);
 });
 
-test("saves of a lost file what was delivered as delivered, and what was claimed as its process's", () => {
+test("the store saves of a lost file what was delivered as delivered, and what was claimed as its process's", () => {
   const { disk, first, second, claims } = withOneDelivered();
   const waiting = sample("payment");
   disk.append(waiting);
@@ -149,7 +149,7 @@ test("saves of a lost file what was delivered as delivered, and what was claimed
   expect(anew.claim(8)).toMatchObject([{ event: { id: waiting.id }, interrupted: true }]);
 });
 
-test("claims nothing again that was claimed in a lost file, and is delivered before others enter a queue", () => {
+test("the store claims nothing again that was claimed in a lost file, and is delivered before others enter a queue", () => {
   const disk = diskOf();
   const events = [sample("payment"), sample("payment"), sample("payment")] as const;
   disk.append(...events);
@@ -165,7 +165,7 @@ test("claims nothing again that was claimed in a lost file, and is delivered bef
   expect(idsOf(anew.claim(8))).toEqual([events[1].id]);
 });
 
-test("waits for nothing to enter a queue if all that came last is another process's, saved of a lost file", () => {
+test("the store waits for nothing to enter a queue if all that came last is another process's, saved of a lost file", () => {
   const { disk } = withOneDelivered();
   const directory = scratchDirectory();
   diskOf({}, directory).store.salvage(disk.db);
@@ -177,7 +177,7 @@ test("waits for nothing to enter a queue if all that came last is another proces
   expect(other.store.run([]).snapshot.nextReadyAt).toBeNull();
 });
 
-test("has the first that wait in doubt if a lost file does not say what was under way or delivered", () => {
+test("the store has the first that wait in doubt if a lost file does not say what was under way or delivered", () => {
   const { disk, first, second } = withOneDelivered();
   const waiting = someOf("payment", 1_100);
   disk.append(...waiting);
@@ -192,7 +192,7 @@ test("has the first that wait in doubt if a lost file does not say what was unde
   expect(claims.map(({ interrupted }) => interrupted)).toEqual(claims.map((_, nth) => nth < 1_024));
 });
 
-test("takes a file for damaged that does not say what is under way", () => {
+test("the store takes a file for damaged that does not say what is under way", () => {
   const { disk } = withOneDelivered();
   disk.db.exec("update state set delivered = 'rubbish'");
   const other = diskOf({ owner: "other" }, dirname(disk.path));

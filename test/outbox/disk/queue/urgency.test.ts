@@ -98,7 +98,7 @@ test("a click that rests is no sooner ready for the payment behind it, and is th
   expect(claim(disk, 1, { endpoint: "click" })).toMatchObject([{ event: click, urgency: "payment" }]);
 });
 
-test("finds after a restart what is more urgent, whether or not it had been found before", () => {
+test("the store finds after a restart what is more urgent, whether or not it had been found before", () => {
   for (const isFound of [true, false]) {
     const directory = scratchDirectory();
     const before = openDisk(directory, { owner: "before" });
@@ -112,7 +112,7 @@ test("finds after a restart what is more urgent, whether or not it had been foun
   }
 });
 
-test("finds anew what is more urgent among the events that were saved from a lost file", () => {
+test("the store finds anew what is more urgent among the events that were saved from a lost file", () => {
   const [lost, disk] = [diskOf({ owner: "other" }), diskOf()];
   const [click, , payment] = paying();
   const [claimed, , behind] = paying();

@@ -31,7 +31,7 @@ const anEvent = fc
     return { ...event, data: { ...event.data, affiliateReference: text, email: text, customerEmail: text } };
   });
 
-test("finds each whole line, in order, whatever else stands in the file", () => {
+test("the reader of a spool file finds each whole line, in order, whatever else stands in the file", () => {
   const part = fc.oneof(
     anEvent.map((event) => ({ event, bytes: Buffer.from(lineOf(event as never)) })),
     noLine.map((bytes) => ({ event: undefined, bytes: Buffer.concat([bytes, NEWLINE]) })),
@@ -54,7 +54,7 @@ test("finds each whole line, in order, whatever else stands in the file", () => 
   );
 });
 
-test("takes no line for an event of which a byte was changed", () => {
+test("the reader of a spool file takes no line for an event of which a byte was changed", () => {
   const line = Buffer.from(lineOf(sample("payment")));
   fc.assert(
     fc.property(fc.nat(line.length - 2), fc.integer({ min: 1, max: 255 }), (at, difference) => {
@@ -65,7 +65,7 @@ test("takes no line for an event of which a byte was changed", () => {
   );
 });
 
-test("takes no JSON for an event that is none", () => {
+test("the reader of a spool file takes no JSON for an event that is none", () => {
   const event = sample("payment");
   const none = [
     null,
@@ -85,7 +85,7 @@ test("takes no JSON for an event that is none", () => {
   );
 });
 
-test("reads on behind a line that is longer than any event", () => {
+test("the reader of a spool file reads on behind a line that is longer than any event", () => {
   const event = sample("payment");
   const file = Buffer.concat([Buffer.alloc(3 * 1024 * 1024, "x"), NEWLINE, Buffer.from(lineOf(event))]);
   expect(eventsIn(file, 64 * 1024)).toEqual([event]);

@@ -31,7 +31,7 @@ function setUp({ maxBytes = 64 * MIB } = {}) {
   return { directory, clock, told, spool, files, path, eventsOf };
 }
 
-test("has the event in a file of this user's alone when it returns", () => {
+test("the spool has the event in a file of this user's alone when it returns", () => {
   const { spool, files, path, eventsOf } = setUp();
   const events = someOf("payment", 2);
   for (const event of events) spool.add(event);
@@ -42,7 +42,7 @@ test("has the event in a file of this user's alone when it returns", () => {
   expect(spool.isWhole).toBe(true);
 });
 
-test("empties the file when nothing waits, and at most ten times a second", async () => {
+test("the spool empties the file when nothing waits, and at most ten times a second", async () => {
   const { spool, path, clock, eventsOf } = setUp();
   const [first, second] = someOf("payment", 2) as [OutboxEvent, OutboxEvent];
   spool.add(first);
@@ -57,7 +57,7 @@ test("empties the file when nothing waits, and at most ten times a second", asyn
   expect(statSync(path()).size).toBe(0);
 });
 
-test("leaves what another process has sealed to that process, and goes on in another file within 100 ms", async () => {
+test("the spool leaves what another process has sealed to that process, and goes on in another file within 100 ms", async () => {
   const { spool, path, files, eventsOf, clock } = setUp();
   const [before, during, after] = someOf("payment", 3) as [OutboxEvent, OutboxEvent, OutboxEvent];
   spool.add(before);
@@ -69,7 +69,7 @@ test("leaves what another process has sealed to that process, and goes on in ano
   expect(files().map((name) => eventsOf(name))).toEqual([[before, during], [after]]);
 });
 
-test("writes all that waits into another file when its own was deleted", async () => {
+test("the spool writes all that waits into another file when its own was deleted", async () => {
   const { spool, path, eventsOf, directory, clock } = setUp();
   const [delivered, first, second] = someOf("payment", 3) as [OutboxEvent, OutboxEvent, OutboxEvent];
   spool.add(delivered);
@@ -87,7 +87,7 @@ test("writes all that waits into another file when its own was deleted", async (
   expect(eventsOf()).toEqual([first, second, third]);
 });
 
-test("goes by the name of the thread that runs", () => {
+test("the spool goes by the name of the thread that runs", () => {
   const { spool, files, eventsOf } = setUp();
   const event = sample("payment");
   spool.add(event);
@@ -97,7 +97,7 @@ test("goes by the name of the thread that runs", () => {
   expect(eventsOf()).toEqual([event]);
 });
 
-test("keeps the file short under a load in which something always waits", () => {
+test("the spool keeps the file short under a load in which something always waits", () => {
   const { spool, path, eventsOf, told } = setUp();
   let before = largeSample("registration", 20_000);
   spool.add(before);
@@ -113,7 +113,7 @@ test("keeps the file short under a load in which something always waits", () => 
   expect(told).toEqual([undefined]);
 });
 
-test("says that it is full, and takes events again once few wait", async () => {
+test("the spool says that it is full, and takes events again once few wait", async () => {
   const { spool, eventsOf, told, clock } = setUp({ maxBytes: 2_000 });
   const events = someOf("payment", 10);
   for (const event of events) spool.add(event);
@@ -129,7 +129,7 @@ test("says that it is full, and takes events again once few wait", async () => {
   expect(spool.isWhole).toBe(true);
 });
 
-test("removes its file when it is closed, and leaves it if events wait", () => {
+test("the spool removes its file when it is closed, and leaves it if events wait", () => {
   const { spool, files } = setUp();
   const event = sample("payment");
   spool.add(event);

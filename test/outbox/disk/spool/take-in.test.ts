@@ -51,7 +51,7 @@ function setUp({ maxBytes = 64 * MIB, directory = scratchDirectory() } = {}) {
   return { directory, clock, disk, living, takeIn, spool, spoolOf, all, claimed, left };
 }
 
-test("stores each line once, in order, after what was stored before, and removes the file", async () => {
+test("the take-in of spools stores each line once, in order, after what was stored before, and removes the file", async () => {
   const { disk, spool, all, left } = setUp();
   const visitor = stranger();
   const events = [sample("click", visitor), sample("registration", visitor), sample("payment", visitor)];
@@ -69,7 +69,7 @@ test("stores each line once, in order, after what was stored before, and removes
   expect(disk.claim(10)).toEqual([]);
 });
 
-test("leaves alone what a living process writes", async () => {
+test("the take-in of spools leaves alone what a living process writes", async () => {
   const { living, spool, all, left, claimed } = setUp();
   living.add("alive");
   spool("alive", ...someOf("payment", 1));
@@ -78,7 +78,7 @@ test("leaves alone what a living process writes", async () => {
   expect(claimed()).toEqual([]);
 });
 
-test("stores 200 lines at a time, so that other processes can write in between", async () => {
+test("the take-in of spools stores 200 lines at a time, so that other processes can write in between", async () => {
   const { spool, all, claimed } = setUp();
   const events = someOf("payment", 1_001);
   spool("gone", ...events);
@@ -87,7 +87,7 @@ test("stores 200 lines at a time, so that other processes can write in between",
   expect(claimed()).toHaveLength(1_000);
 });
 
-test("seals the file first, and reads again what a writer that lives has appended before it saw that", async () => {
+test("the take-in of spools seals the file first, and reads again what a writer that lives has appended before it saw that", async () => {
   const { takeIn, disk, spool, clock, claimed, left } = setUp();
   const [before, after, ...others] = someOf("payment", 202) as [OutboxEvent, OutboxEvent, ...OutboxEvent[]];
   const path = spool("alive after all", before, ...others, lineOf(after).slice(0, 30));
@@ -127,7 +127,7 @@ test("two processes that read the same file store each event once", async () => 
   expect(one.disk.counts().queued).toBe(450);
 });
 
-test("reads the file again from its beginning when the storage fails", async () => {
+test("the take-in of spools reads the file again from its beginning when the storage fails", async () => {
   const { takeIn, disk, spool, claimed } = setUp();
   const events = someOf("payment", 3);
   spool("gone", ...events);
@@ -142,7 +142,7 @@ test("reads the file again from its beginning when the storage fails", async () 
   expect(claimed()).toEqual(events);
 });
 
-test("skips damaged lines, and says once how many", async () => {
+test("the take-in of spools skips damaged lines, and says once how many", async () => {
   const { spool, all, claimed } = setUp();
   const [first, second, cut] = someOf("payment", 3) as [OutboxEvent, OutboxEvent, OutboxEvent];
   const line = lineOf(cut);
@@ -158,7 +158,7 @@ test("skips damaged lines, and says once how many", async () => {
   expect(claimed()).toEqual([first, second]);
 });
 
-test("reports as dropped what there is no space for", async () => {
+test("the take-in of spools reports as dropped what there is no space for", async () => {
   const { spool, all, disk } = setUp({ maxBytes: MIB });
   const events = someOf("payment", 4_000);
   spool("gone", ...events);
@@ -169,7 +169,7 @@ test("reports as dropped what there is no space for", async () => {
   expect(disk.counts().queued + dropped.length).toBe(events.length);
 });
 
-test("leaves alone what only has the name of a spool file", async () => {
+test("the take-in of spools leaves alone what only has the name of a spool file", async () => {
   const { directory, spoolOf, all, left } = setUp();
   const mine = join(directory, "mine");
   writeFileSync(mine, lineOf(sample("payment")));
@@ -182,7 +182,7 @@ test("leaves alone what only has the name of a spool file", async () => {
   expect(readFileSync(mine, "utf8")).not.toBe("");
 });
 
-test("throws for no file, whatever is in it, and stores each whole line", async () => {
+test("the take-in of spools throws for no file, whatever is in it, and stores each whole line", async () => {
   const { spool, all, disk, left } = setUp();
   const noise = fc
     .string({ unit: anyCharacter, maxLength: 200 })

@@ -57,7 +57,7 @@ test.each([
   ["cjs", {}],
   ["mjs", { format: "esm", banner }],
 ] as const)(
-  "works in one bundled file, with nothing beside it but SQLite for Node 20: %s",
+  "the disk outbox works in one bundled file, with nothing beside it but SQLite for Node 20: %s",
   async (ending, options) => {
     const folder = scratchDirectory();
     await bundle(await project(), join(folder, `host.${ending}`), options);
@@ -84,7 +84,7 @@ Module._load = function (request, ...others) {
 };
 `;
 
-test("works if Yarn's Plug'n'Play has SQLite in an archive", async () => {
+test("the disk outbox works if Yarn's Plug'n'Play has SQLite in an archive", async () => {
   const folder = await project();
   await mkdir(join(folder, "unplugged"));
   await rename(join(folder, "node_modules/@photostructure/sqlite"), join(folder, "unplugged/sqlite"));
@@ -94,7 +94,7 @@ test("works if Yarn's Plug'n'Play has SQLite in an archive", async () => {
   await deliversWith(join(folder, "host.cjs"), ["--require", join(folder, "pnp.cjs")]);
 });
 
-test("has a thread whose script needs nothing but Node", () => {
+test("the disk outbox has a thread whose script needs nothing but Node", () => {
   const script: string = createRequire(import.meta.url)(join(inject("builtPackage"), "dist/disk-thread.cjs"));
   const names = [...script.matchAll(/require\("([^"]+)"\)/g)].map(([, name = ""]) => name);
   expect(names).toContain("node:worker_threads");

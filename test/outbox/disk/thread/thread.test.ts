@@ -24,7 +24,7 @@ vi.mock("node:worker_threads", async (original) => {
   return { ...threads, Worker: WatchedWorker };
 });
 
-test("starts its thread again if it has ended, and stores what it was asked meanwhile", async () => {
+test("the disk outbox starts its thread again if it has ended, and stores what it was asked meanwhile", async () => {
   const outbox = diskOutbox({ directory: scratchDirectory() });
   onTestFinished(() => outbox.close());
   const events = [sample("payment"), sample("payment"), sample("payment")];
@@ -41,7 +41,7 @@ test("starts its thread again if it has ended, and stores what it was asked mean
   for (const event of events) expect(await outbox.add(event)).toBe("duplicate");
 });
 
-test("stores nothing of what was asked before the callers have heard of a failure: it would overtake", async () => {
+test("the disk outbox stores nothing of what was asked before the callers have heard of a failure: it would overtake", async () => {
   const limits = { maxBytes: 2 ** 26, maxDeadLetters: 10, rememberMs: 60_000, leaseMs: 60_000 };
   const link = openLink(
     { path: join(scratchDirectory(), "outbox.db"), engine, ...limits },
@@ -59,7 +59,7 @@ test("stores nothing of what was asked before the callers have heard of a failur
   expect(new Set(await Promise.all(events.map(append)))).toEqual(new Set(["queued"]));
 });
 
-test("says at the start that another process keeps the file locked, and leaves no thread behind", async () => {
+test("the disk outbox says at the start that another process keeps the file locked, and leaves no thread behind", async () => {
   const directory = scratchDirectory();
   const other = openDisk(directory);
   other.db.exec("begin exclusive");
