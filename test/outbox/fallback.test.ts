@@ -89,7 +89,7 @@ test("an event that waits for a host's open transaction holds up no recovery, an
   expect(fallback.length).toBe(0);
 });
 
-test("keeps in memory what the storage cannot take, and takes it there in order when it has recovered", async () => {
+test("the fallback keeps in memory what the storage cannot take, and takes it there in order when it has recovered", async () => {
   const { fallback, stored, said, state, clock } = setUp();
   const events = Array.from({ length: 500 }, () => sample("payment"));
   state.fails = true;
@@ -109,7 +109,7 @@ test("keeps in memory what the storage cannot take, and takes it there in order 
   expect(said).toEqual(["degraded disk full", "recovered"]);
 });
 
-test("lets nothing overtake what waits in memory", async () => {
+test("the fallback lets nothing overtake what waits in memory", async () => {
   const { fallback, stored, clock, whileFailing } = setUp();
   const [before, after] = [sample("payment"), sample("payment")];
   await whileFailing(() => fallback.add(before));
@@ -122,7 +122,7 @@ test("lets nothing overtake what waits in memory", async () => {
   expect(await fallback.add(sample("payment"))).toBe("queued");
 });
 
-test("stores what comes at the moment at which the storage is found to work again", async () => {
+test("the fallback stores what comes at the moment at which the storage is found to work again", async () => {
   const { fallback, stored, clock, whileFailing, claimOne } = setUp();
   const event = sample("payment");
   await whileFailing(claimOne);
@@ -134,7 +134,7 @@ test("stores what comes at the moment at which the storage is found to work agai
   expect(fallback.length).toBe(0);
 });
 
-test("claims nothing while the storage fails", async () => {
+test("the fallback claims nothing while the storage fails", async () => {
   const { clock, whileFailing, claimOne } = setUp();
   expect(await claimOne()).toHaveLength(1);
   await whileFailing(async () => expect(await claimOne()).toEqual([]));
@@ -143,7 +143,7 @@ test("claims nothing while the storage fails", async () => {
   expect(await claimOne()).toHaveLength(1);
 });
 
-test("says once that the storage fails, and that it works once a call has worked; looks at it less and less often", async () => {
+test("the fallback says once that the storage fails, and that it works once a call has worked; looks at it less and less often", async () => {
   const { fallback, said, state, clock, claimed, claimOne } = setUp();
   // As the relay does: whenever it hears that something may be claimed.
   claimed.again = () => void claimOne();
@@ -162,7 +162,7 @@ test("says once that the storage fails, and that it works once a call has worked
   expect(fallback.problem).toBeUndefined();
 });
 
-test("takes an event while it is not known yet whether claims work again", async () => {
+test("the fallback takes an event while it is not known yet whether claims work again", async () => {
   const { fallback, said, clock, stored, whileFailing, claimOne } = setUp();
   await whileFailing(claimOne);
   await clock.pass(1_000);
@@ -173,7 +173,7 @@ test("takes an event while it is not known yet whether claims work again", async
   expect(said).toEqual(["degraded disk full"]);
 });
 
-test("waits longer from one recovery to the next if each is short, and no longer if one has lasted", async () => {
+test("the fallback waits longer from one recovery to the next if each is short, and no longer if one has lasted", async () => {
   const { fallback, said, clock, stored, whileFailing } = setUp();
   const failAgain = async (afterMs: number) => {
     await whileFailing(() => fallback.add(sample("payment")));
@@ -191,7 +191,7 @@ test("waits longer from one recovery to the next if each is short, and no longer
   expect(said).toHaveLength(10);
 });
 
-test("ends the wait for a verdict that is not stored when it is closed, and for those that come later", async () => {
+test("the fallback ends the wait for a verdict that is not stored when it is closed, and for those that come later", async () => {
   const { fallback, settled, said, state, clock } = setUp();
   state.fails = true;
   const settling = fallback.settle(claim, DELIVERED);
@@ -206,7 +206,7 @@ test("ends the wait for a verdict that is not stored when it is closed, and for 
   expect(clock.pending).toBe(0);
 });
 
-test("says of a verdict that it came to nothing, if the event is another process's by now", async () => {
+test("the fallback says of a verdict that it came to nothing, if the event is another process's by now", async () => {
   const { fallback, state, clock } = setUp();
   state.isAnothers = true;
   expect(await fallback.settle(claim, DELIVERED)).toBe(false);
@@ -218,7 +218,7 @@ test("says of a verdict that it came to nothing, if the event is another process
   expect(await settling).toBe(false);
 });
 
-test("takes the same id for two destinations", async () => {
+test("the fallback takes the same id for two destinations", async () => {
   const { fallback, state } = setUp();
   const event = sample("payment");
   state.fails = true;
@@ -228,7 +228,7 @@ test("takes the same id for two destinations", async () => {
   expect(await fallback.add(event)).toBe("duplicate");
 });
 
-test("remembers verdicts that could not be written, and writes them before anything else", async () => {
+test("the fallback remembers verdicts that could not be written, and writes them before anything else", async () => {
   const { fallback, settled, state, clock } = setUp();
   const verdicts: Verdict[] = [DELIVERED, { type: "release" }];
   state.fails = true;
@@ -243,7 +243,7 @@ test("remembers verdicts that could not be written, and writes them before anyth
   expect(await Promise.all(settling)).toEqual([true, true]);
 });
 
-test("is bounded: sheds clicks first, then registrations, payments last", async () => {
+test("the fallback is bounded: sheds clicks first, then registrations, payments last", async () => {
   const { fallback, said, state } = setUp(3 * sizeOf(sample("click")));
   state.fails = true;
   for (const kind of ["click", "registration", "click"] as const) await fallback.add(sample(kind));
@@ -255,7 +255,7 @@ test("is bounded: sheds clicks first, then registrations, payments last", async 
   expect(said).toEqual(["dropped click full", "dropped click full", "dropped registration full"]);
 });
 
-test("makes a last attempt when it is closed", async () => {
+test("the fallback makes a last attempt when it is closed", async () => {
   const { fallback, stored, whileFailing } = setUp();
   const event = sample("payment");
   await whileFailing(() => fallback.add(event));
@@ -265,7 +265,7 @@ test("makes a last attempt when it is closed", async () => {
   expect(stored).toEqual([event]);
 });
 
-test("looks at the storage no more once it is closed, whatever fails afterwards", async () => {
+test("the fallback looks at the storage no more once it is closed, whatever fails afterwards", async () => {
   const { fallback, state, clock } = setUp();
   state.fails = true;
   const added = fallback.add(sample("payment"));
@@ -277,7 +277,7 @@ test("looks at the storage no more once it is closed, whatever fails afterwards"
   expect(clock.pending).toBe(0);
 });
 
-test("gives the receipt after a second if the storage does not answer, and keeps the event until it does", async () => {
+test("the fallback gives the receipt after a second if the storage does not answer, and keeps the event until it does", async () => {
   const { fallback, stored, said, clock, silence, unanswered } = setUp();
   const [first, second] = [sample("payment"), sample("payment")];
   const receipts: string[] = [];
@@ -304,7 +304,7 @@ test("gives the receipt after a second if the storage does not answer, and keeps
   expect(said).toEqual([]);
 });
 
-test("says that an event was dropped if the storage was full after its receipt", async () => {
+test("the fallback says that an event was dropped if the storage was full after its receipt", async () => {
   const { fallback, said, clock, silence, unanswered } = setUp();
   silence();
   const [late, inTime] = [fallback.add(sample("payment")), sample("click")];
@@ -320,7 +320,7 @@ test("says that an event was dropped if the storage was full after its receipt",
   expect(fallback.length).toBe(0);
 });
 
-test("stores an event again if the storage fails after its receipt", async () => {
+test("the fallback stores an event again if the storage fails after its receipt", async () => {
   const { fallback, stored, said, clock, silence, unanswered } = setUp();
   const event = sample("payment");
   silence();
@@ -338,7 +338,7 @@ test("stores an event again if the storage fails after its receipt", async () =>
   expect(fallback.length).toBe(0);
 });
 
-test("does not store an event a second time while the first call is under way", async () => {
+test("the fallback does not store an event a second time while the first call is under way", async () => {
   const { fallback, stored, said, clock, whileFailing, claimOne, silence, unanswered } = setUp();
   const event = sample("payment");
   silence();
@@ -355,7 +355,7 @@ test("does not store an event a second time while the first call is under way", 
   expect(fallback.length).toBe(0);
 });
 
-test("sets one timer for the receipts of many events", async () => {
+test("the fallback sets one timer for the receipts of many events", async () => {
   const { fallback, clock, silence } = setUp();
   silence();
 
@@ -364,7 +364,7 @@ test("sets one timer for the receipts of many events", async () => {
   expect(clock.pending).toBe(1);
 });
 
-test("awaits what is on its way when it is closed", async () => {
+test("the fallback awaits what is on its way when it is closed", async () => {
   const { fallback, clock, silence, unanswered } = setUp();
   silence();
   const added = fallback.add(sample("payment"));

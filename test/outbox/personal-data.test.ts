@@ -107,7 +107,7 @@ describe("a person's address", () => {
   });
 });
 
-it("takes ids that are null, as columns of a user's row may be, and lists the oldest first", async () => {
+it("a search for personal data takes ids that are null, as columns of a user's row may be, and lists the oldest first", async () => {
   const visitor = stranger();
   const [first, second] = [
     sample("click", visitor),
@@ -121,7 +121,7 @@ it("takes ids that are null, as columns of a user's row may be, and lists the ol
   expect(found).toEqual([first.id, second.id]);
 });
 
-it("does not show where an event is", async () => {
+it("personal data does not show where an event is", async () => {
   const event = sampleOf("ada@shop.example", "payment");
   const [found] = await personalDataIn(
     storageOf({ ...waiting(event), place: 7 }),

@@ -154,7 +154,7 @@ describe.each([
   });
 });
 
-it("claims for a slot once its verdict is stored: what waited behind may be the most urgent then", async () => {
+it("the relay claims for a slot once its verdict is stored: what waited behind may be the most urgent then", async () => {
   const { store, limits } = plainStore({ waiting: [live(1), live(2)] });
   const stored: (() => void)[] = [];
   const attempts: ((verdict: Verdict) => void)[] = [];
@@ -176,7 +176,7 @@ it("claims for a slot once its verdict is stored: what waited behind may be the 
   expect(limits).toEqual([2, 1, 2]);
 });
 
-it("has the last verdict before it is stored, and reports none that is not", async () => {
+it("the relay has the last verdict before it is stored, and reports none that is not", async () => {
   let end = (_isStored: boolean) => {};
   const told: unknown[] = [];
   const settle = () => new Promise<boolean>((resolve) => (end = resolve));

@@ -14,7 +14,7 @@ const CAPACITY = {
   lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit: 2, newestFirst: endpoint === "click" })),
 };
 
-it("looks at the same few events to raise, claim and shed, however many wait", () => {
+it("the queue in memory looks at the same few events to raise, claim and shed, however many wait", () => {
   let looks = 0;
   class Watched extends Entry {
     constructor(kind: EventKind, number: number, visitor: Attribution) {

@@ -6,7 +6,7 @@ import { FakeClock } from "../../helpers/fake-clock.js";
 
 const due = (at: number) => withData(sample("payment"), { notBefore: at });
 
-it("releases each payment at its time, in their order, and none that was taken out", async () => {
+it("the schedule in memory releases each payment at its time, in their order, and none that was taken out", async () => {
   const step = fc.record({
     inMs: fc.integer({ min: 1, max: 50 }),
     takes: fc.option(fc.nat()),
@@ -48,7 +48,7 @@ it("releases each payment at its time, in their order, and none that was taken o
   );
 });
 
-it("has one timer, and none once it is stopped", () => {
+it("the schedule in memory has one timer, and none once it is stopped", () => {
   const clock = new FakeClock();
   const scheduled = new Scheduled(clock, () => {});
   for (let nth = 0; nth < 100; nth++) scheduled.add(due(clock.now() + 1_000 - nth));

@@ -11,7 +11,7 @@ import mysql from "mysql2/promise";
 export const outboxOf = (uri, prefix) => mysqlOutbox({ pool: mysql.createPool(uri), prefix, leaseMs: 1_000 });
 `;
 
-describeWithMariaDbServer("faults", (database) => {
+describeWithMariaDbServer("mysqlOutbox", (database) => {
   const { create, sql } = database;
 
   testFaults(database, {

@@ -5,7 +5,7 @@ import { Stage } from "../../contract/stage.js";
 import { around, describeWithMariaDbServer } from "../../helpers/mysql.js";
 import { expectTextsKept, testOperations } from "../queue/operations.js";
 
-describeWithMariaDbServer("operations", (database) => {
+describeWithMariaDbServer("mysqlOutbox", (database) => {
   const { create, reopen, sql } = database;
 
   testOperations(database, {

@@ -28,7 +28,7 @@ const inShape = ({ transaction }: HostTransaction, shape: Shape): MysqlTransacti
     }),
 });
 
-describeWithMariaDbServer("in the host's own transaction", (database) => {
+describeWithMariaDbServer("mysqlOutbox in the host's own transaction", (database) => {
   const { create, sql, begin } = database;
 
   testTransactions(database, {

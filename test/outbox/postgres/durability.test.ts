@@ -7,7 +7,7 @@ import { REJECTED, Stage } from "../../contract/stage.js";
 import { describeWithPostgres, describeWithPostgresServer } from "../../helpers/postgres.js";
 import { linesLogger, startTracker } from "../../helpers/tracker.js";
 
-describeWithPostgres("durability", (database) => {
+describeWithPostgres("postgresOutbox", (database) => {
   const { create, reopen } = database;
 
   /** A pool with this default, and what each of its commits that writes goes by. */
@@ -99,7 +99,7 @@ describeWithPostgres("durability", (database) => {
   });
 });
 
-describeWithPostgresServer("durability with a standby", ({ create, pool, sql }) => {
+describeWithPostgresServer("postgresOutbox with a standby", ({ create, pool, sql }) => {
   test("warns if commits do not wait for the standby: a promotion may lose the host's own transaction", async () => {
     const outbox = await create({ pool: pool({ options: "-c synchronous_commit=local" }) });
     await sql("alter system set synchronous_standby_names = 'standby'");

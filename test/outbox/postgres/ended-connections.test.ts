@@ -50,7 +50,7 @@ test("a connection that ends when the outbox gets it does not end the process", 
   await outbox.close();
 });
 
-test("nor does the one that it listens on, and it asks for another one later", async () => {
+test("the end of the connection that the outbox listens on does not end the process, and it asks for another one later", async () => {
   const { pool, taken } = await stoppingServer();
   const clock = new FakeClock();
   const stop = listen(pool, { channel: "test", onHint() {}, clock });

@@ -12,7 +12,7 @@ export const outboxOf = (connectionString, schema) =>
   postgresOutbox({ pool: new pg.Pool({ connectionString }), schema, leaseMs: 1_000 });
 `;
 
-describeWithPostgresServer("faults", (database) => {
+describeWithPostgresServer("postgresOutbox", (database) => {
   const { create, sql } = database;
 
   testFaults(database, {

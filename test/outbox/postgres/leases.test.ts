@@ -8,7 +8,7 @@ import { describeWithPostgres } from "../../helpers/postgres.js";
 
 const LEASE_MS = 60_000;
 
-describeWithPostgres("leases", (database) => {
+describeWithPostgres("leases in PostgreSQL", (database) => {
   const { create, reopen, sql } = database;
 
   /** A clock that shows what a test says, and rings as the system's does. */

@@ -5,7 +5,7 @@ import { Stage } from "../../contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { expectTextsKept, testOperations } from "../queue/operations.js";
 
-describeWithPostgres("operations", (database) => {
+describeWithPostgres("postgresOutbox", (database) => {
   const { create, reopen, sql } = database;
   const listeningSessions = () =>
     sql("select from pg_stat_activity where datname = current_database() and query like 'listen%'");

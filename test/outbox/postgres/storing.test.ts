@@ -4,7 +4,7 @@ import { idsOf, paying, sample } from "../../contract/samples.js";
 import { run } from "../../helpers/deliver.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 
-describeWithPostgres("storing", (database) => {
+describeWithPostgres("postgresOutbox", (database) => {
   const { create, sql } = database;
 
   test.each([

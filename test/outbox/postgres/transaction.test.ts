@@ -5,7 +5,7 @@ import { describeWithPostgres } from "../../helpers/postgres.js";
 import { trackerWithService } from "../../helpers/tracker-with-service.js";
 import { expectRejected, expectUnharmed, testTransactions } from "../queue/transactions.js";
 
-describeWithPostgres("in the host's own transaction", (database) => {
+describeWithPostgres("postgresOutbox in the host's own transaction", (database) => {
   const { create, reopen, sql, begin } = database;
 
   testTransactions(database, {

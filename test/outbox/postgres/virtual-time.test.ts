@@ -8,7 +8,7 @@ import { describeWithPostgres } from "../../helpers/postgres.js";
 const REST_MS = 600_000;
 const POLL_MS = 10_000;
 
-describeWithPostgres("in virtual time", (database) => {
+describeWithPostgres("postgresOutbox in virtual time", (database) => {
   /** A clock, and a server that goes by it. */
   function virtual() {
     const clock = new FakeClock();

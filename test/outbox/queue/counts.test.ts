@@ -147,7 +147,7 @@ const steps = fc.array(
   { maxLength: 150, size: "max" },
 );
 
-test("whenever it is counted, the number is never less than what waits, and in the end it is right", async () => {
+test("the number of events, whenever it is counted, is never less than what waits, and in the end it is right", async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(20), fc.boolean(), steps, async (backlog, beginsAtRest, all) => {
       const { stored, queued, add, settle, count } = world(backlog);

@@ -42,7 +42,7 @@ function boxOf(bounds: { max: number; maxBytes: number }) {
 
 const deaths = fc.array(fc.tuple(fc.constantFrom(...LEAST_URGENT_FIRST), fc.nat(2_000)), { maxLength: 50 });
 
-test("stays within its bounds, and drops no payment while there is anything else", async () => {
+test("the eviction of dead letters stays within its bounds, and drops no payment while there is anything else", async () => {
   await fc.assert(
     fc.asyncProperty(deaths, async (steps) => {
       const { rows, evicted, counts, die } = boxOf({ max: 8, maxBytes: 8_000 });
@@ -61,7 +61,7 @@ test("stays within its bounds, and drops no payment while there is anything else
   );
 });
 
-test("drops no more than come if there are more than its bounds allow", async () => {
+test("the eviction of dead letters drops no more than come if there are more than its bounds allow", async () => {
   const { rows, counts, evicted, die } = boxOf({ max: 2, maxBytes: 2_000 });
   const { event, size } = await die("payment", 500);
   // Another process, or a command, has added them.
@@ -73,7 +73,7 @@ test("drops no more than come if there are more than its bounds allow", async ()
   expect([rows.length, evicted.length]).toEqual([21, 1]);
 });
 
-test("evicts for all that come while it evicts", async () => {
+test("the eviction of dead letters evicts for all that come while it evicts", async () => {
   const { rows, die } = boxOf({ max: 3, maxBytes: 1_000_000 });
   await Promise.all(Array.from({ length: 20 }, () => die("click")));
   await die("click");
