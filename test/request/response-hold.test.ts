@@ -300,7 +300,7 @@ describe.each(eachExpress)("the response on $name", ({ express }) => {
   });
 });
 
-it("is asked for by `diskOutbox`, which keeps an event from `kill -9` within `add`, and by no other outbox", () => {
+it("a hold is asked for by `diskOutbox`, which keeps an event from `kill -9` within `add`, and by no other outbox", () => {
   const disk = diskOutbox({ directory: scratchDirectory() });
   startTracker({ baseUrl: "http://127.0.0.1:1", outbox: disk });
   expect(disk.storesAtOnce).toBe(true);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { simulateRoutes } from "../../proof/front/routes.js";
 import { isFull } from "../helpers/scale.js";
 
-it("reports a payment once, if and only if its visitor got an answer below 400 or hung up on one", async () => {
+it("a wrapped handler reports a payment once, if and only if its visitor got an answer below 400 or hung up on one", async () => {
   const seed = Date.now();
   const { answered, hungUp, expected, reported, wrong } = await simulateRoutes({
     seed,

@@ -45,7 +45,7 @@ describe.each(eachExpress)("a mistake at mounting, on $name,", ({ express }) => 
   });
 });
 
-it("lets visitors pass, and is logged once in a process: `affiliate` without a call", async () => {
+it("`affiliate` without a call lets visitors pass, and is logged once in a process", async () => {
   const warn = vi.spyOn(console, "warn").mockReturnValue();
   for (const { express } of eachExpress) {
     const app = express();
