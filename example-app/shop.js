@@ -63,11 +63,12 @@ export function createShop({ tracker, gateway, snippet, recordsUrl }) {
   /** @type {Map<string, Order>} */
   const orders = new Map();
 
-  app.use(express.urlencoded({ extended: false }));
   app.use(session({ secret: randomUUID(), resave: false, saveUninitialized: false }));
 
   // → From here on `req.affiliate` says which click brought the visitor.
   app.use(tracker);
+
+  app.use(express.urlencoded({ extended: false }));
 
   // → For operators: what waits, and what was given up. This shop has no log-in for operators, so
   // it lets in this machine alone.

@@ -7,7 +7,7 @@ import { tracker } from "./tracker.js";
 const visitor = new AsyncLocalStorage();
 
 const app = express();
-app.use(express.json(), tracker, (req, _res, next) => visitor.run(req.affiliate, next));
+app.use(tracker, express.json(), (req, _res, next) => visitor.run(req.affiliate, next));
 
 // Far from any request:
 async function completeOrder({ id, email }) {

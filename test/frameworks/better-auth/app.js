@@ -36,7 +36,7 @@ const attributionIn = (context) => (context?.headers ? tracker.attributionOf(con
 app.all(/^\/api\/auth\//, toNodeHandler(auth)); // before `express.json()`
 // #endregion
 
-app.use(express.json(), tracker);
+app.use(tracker, express.json());
 
 app.get("/", tracker.onClick(), (_req, res) => res.send("Welcome"));
 

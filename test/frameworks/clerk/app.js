@@ -5,7 +5,7 @@ import { tracker } from "./tracker.js";
 const users = new Map();
 
 const app = express();
-app.use(express.json(), tracker);
+app.use(tracker, express.json());
 // Before Clerk, which sends some visits to its own site and back: first ones in development, those with an old session.
 app.get("/", tracker.onClick());
 app.use(clerkMiddleware());

@@ -5,8 +5,8 @@ import { feathers } from "@feathersjs/feathers";
 import { tracker } from "./tracker.js";
 
 const app = express(feathers());
-app.use(json());
 app.get("/", tracker.onClick(), (_req, res) => res.send("Welcome"));
+app.use(json());
 app.configure(rest());
 
 app.use("signup", {

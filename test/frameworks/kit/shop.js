@@ -5,7 +5,7 @@ import { tracker } from "./tracker.js";
 /** A shop of Express alone. */
 export function createShop() {
   const app = express();
-  app.use(express.json(), tracker);
+  app.use(tracker, express.json());
 
   app.get("/", tracker.onClick(), (_req, res) => res.send("Welcome"));
 

@@ -21,7 +21,7 @@ after(async () => {
 let ids = 0;
 const newOrder = (fields) => {
   const id = `order-${++ids}`;
-  return { id, email: `${id}@shop.example`, total: 19.9, attribution: { sessionId: "session-1" }, ...fields };
+  return { id, email: `${id}@shop.example`, total: 19.9, affiliate: { sessionId: "session-1" }, ...fields };
 };
 
 /** How many payments of this customer the service has, once nothing is queued any more. */
@@ -52,8 +52,8 @@ test("an order whose commit fails is not reported, and can be reported when it c
 });
 
 test("an order of a visitor who declined commits, and is not reported", async () => {
-  for (const attribution of [{}, null]) {
-    const order = newOrder({ attribution });
+  for (const affiliate of [{}, null]) {
+    const order = newOrder({ affiliate });
     await checkout(order);
     assert.deepEqual([await stored(pool, order), await reported(order)], [1, 0]);
   }

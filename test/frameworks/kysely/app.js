@@ -10,9 +10,9 @@ const inKysely = (trx) => ({
 });
 // #endregion
 
-export async function checkout({ attribution, ...order }) {
+export async function checkout({ affiliate, ...order }) {
   await db.transaction().execute(async (trx) => {
     await trx.insertInto("orders").values(order).execute();
-    await tracker.trackPayment(paymentOf(order), attribution, { transaction: inKysely(trx) });
+    await tracker.trackPayment(paymentOf(order), affiliate, { transaction: inKysely(trx) });
   });
 }

@@ -14,11 +14,11 @@ const orm = await MikroORM.init({ clientUrl: process.env.DATABASE_URL, entities:
 const inMikroOrm = (em) => ({ query: (text, values) => em.execute(text.replaceAll(/\$\d/g, "?"), values) });
 // #endregion
 
-export async function checkout({ attribution, ...order }) {
+export async function checkout({ affiliate, ...order }) {
   await orm.em.fork().transactional(async (em) => {
     em.create(Order, order);
     await em.flush();
-    await tracker.trackPayment(paymentOf(order), attribution, { transaction: inMikroOrm(em) });
+    await tracker.trackPayment(paymentOf(order), affiliate, { transaction: inMikroOrm(em) });
   });
 }
 

@@ -25,6 +25,6 @@ const inDrizzle = (tx) => ({
 export async function checkout(order) {
   await db.transaction(async (tx) => {
     await tx.insert(orders).values(order);
-    await tracker.trackPayment(paymentOf(order), order.attribution, { transaction: inDrizzle(tx) });
+    await tracker.trackPayment(paymentOf(order), order.affiliate, { transaction: inDrizzle(tx) });
   });
 }

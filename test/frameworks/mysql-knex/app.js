@@ -10,10 +10,10 @@ const inKnex = (trx) => ({
 });
 // #endregion
 
-export async function checkout({ attribution, ...order }) {
+export async function checkout({ affiliate, ...order }) {
   await knex.transaction(async (trx) => {
     await trx("orders").insert(order);
-    await tracker.trackPayment(paymentOf(order), attribution, { transaction: inKnex(trx) });
+    await tracker.trackPayment(paymentOf(order), affiliate, { transaction: inKnex(trx) });
   });
 }
 

@@ -17,7 +17,7 @@ export async function checkout(order) {
   await sequelize.transaction(async (transaction) => {
     await Order.create(order, { transaction });
     const inTransaction = { transaction: inSequelize(transaction) };
-    await tracker.trackPayment(paymentOf(order), order.attribution, inTransaction);
+    await tracker.trackPayment(paymentOf(order), order.affiliate, inTransaction);
   });
 }
 

@@ -1,7 +1,7 @@
 /** The table of orders. A total above 1,000 is found out after the report: until then all that the transaction did has worked. */
 export async function prepare(pool, tracker) {
   await pool.query(
-    "create table orders (id varchar(64) primary key, email varchar(256) not null, total double not null, attribution json)",
+    "create table orders (id varchar(64) primary key, email varchar(256) not null, total double not null, affiliate json)",
   );
   const { trackPayment } = tracker;
   tracker.trackPayment = async (payment, ...rest) => {

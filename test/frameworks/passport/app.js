@@ -8,9 +8,9 @@ import { tracker } from "./tracker.js";
 const users = new Map();
 const app = express();
 
-app.use(express.json());
 app.use(session({ secret: process.env.SESSION_SECRET, resave: false, saveUninitialized: false }));
 app.use(tracker); // after the session, before Passport: a login gives the visitor a new session
+app.use(express.json());
 app.use(passport.session());
 
 passport.serializeUser((user, done) => done(null, user.id));

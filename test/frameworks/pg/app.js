@@ -12,7 +12,7 @@ export async function checkout(order) {
     ]);
     await tracker.trackPayment(
       { paymentId: order.id, customerEmail: order.email, leadValue: order.total },
-      order.attribution,
+      order.affiliate,
       { transaction: client },
     );
     await client.query("commit");

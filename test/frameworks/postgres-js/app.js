@@ -11,7 +11,7 @@ const inPostgresJs = (tx) => ({ query: (text, values) => tx.unsafe(text, values)
 export async function checkout(order) {
   await sql.begin(async (tx) => {
     await tx`insert into orders ${tx(order, "id", "email", "total")}`;
-    await tracker.trackPayment(paymentOf(order), order.attribution, { transaction: inPostgresJs(tx) });
+    await tracker.trackPayment(paymentOf(order), order.affiliate, { transaction: inPostgresJs(tx) });
   });
 }
 

@@ -9,10 +9,10 @@ const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: proc
 const inPrisma = (tx) => ({ query: (text, values = []) => tx.$queryRawUnsafe(text, ...values) });
 // #endregion
 
-export async function checkout({ attribution, ...order }) {
+export async function checkout({ affiliate, ...order }) {
   await prisma.$transaction(async (tx) => {
     const { id, email, total } = await tx.order.create({ data: order });
-    await tracker.trackPayment(paymentOf({ id, email, total }), attribution, { transaction: inPrisma(tx) });
+    await tracker.trackPayment(paymentOf({ id, email, total }), affiliate, { transaction: inPrisma(tx) });
   });
 }
 

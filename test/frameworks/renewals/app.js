@@ -5,7 +5,7 @@ import { tracker } from "./tracker.js";
 
 export const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
 const app = express();
-app.use(express.json(), tracker);
+app.use(tracker, express.json());
 
 app.get("/", tracker.onClick(), (_req, res) => res.send("Welcome"));
 

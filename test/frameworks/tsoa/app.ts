@@ -3,7 +3,7 @@ import { RegisterRoutes } from "./routes.js";
 import { tracker } from "./tracker.js";
 
 const app = express();
-app.use(express.json(), tracker); // before `RegisterRoutes`
+app.use(tracker, express.json()); // before `RegisterRoutes`
 app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));
 RegisterRoutes(app);
 app.use(((error, _req, res, _next) => {

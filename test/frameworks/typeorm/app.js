@@ -16,7 +16,7 @@ await dataSource.initialize();
 export async function checkout(order) {
   await dataSource.transaction(async (manager) => {
     await manager.insert(Order, { id: order.id, email: order.email, total: order.total });
-    await tracker.trackPayment(paymentOf(order), order.attribution, { transaction: manager });
+    await tracker.trackPayment(paymentOf(order), order.affiliate, { transaction: manager });
   });
 }
 

@@ -13,7 +13,7 @@ interface User {
 const users = new Map<string, User>();
 
 const app = express();
-app.use(express.json(), tracker);
+app.use(tracker, express.json());
 
 app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));
 

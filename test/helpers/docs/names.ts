@@ -1,6 +1,6 @@
 import "./session.js";
 import type { Server } from "node:http";
-import type { Express, Request, RequestHandler } from "express";
+import type { Express, Request, RequestHandler, Response } from "express";
 import type * as core from "express-affiliate";
 import type { Outbox } from "express-affiliate";
 import type * as postgres from "express-affiliate/postgres";
@@ -18,7 +18,7 @@ interface Order {
   readonly email: string;
   readonly total: number;
   readonly affiliateCode?: string;
-  readonly attribution: core.Attribution;
+  readonly affiliate: core.Attribution;
 }
 
 interface PendingUser {
@@ -58,7 +58,7 @@ declare global {
   const req: core.Attributed<Request>;
   const users: {
     create(fields: object): Promise<User>;
-    get(id: number): Promise<{ readonly role: string } | undefined>;
+    get(id: number): Promise<{ readonly name: string; readonly role: string } | undefined>;
     update(id: number, row: { affiliate: core.Attribution | null }): Promise<void>;
   };
   const pendingUsers: {
@@ -79,6 +79,8 @@ declare global {
   const payment: core.Payment;
   const stripe: Stripe;
   const completeCheckout: RequestHandler;
+  /** Of docs/frameworks.md. */
+  const forward: (handler: (req: Request, res: Response) => Promise<unknown>) => RequestHandler;
   /** Of an order, or a handler of the route. */
   const checkout: (order: unknown, res?: unknown) => Promise<core.Payment>;
   /** Creates the order, and the user if there is none yet. */

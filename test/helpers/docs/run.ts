@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Request, RequestHandler, Response } from "express";
 import ts from "typescript";
 import { afterAll, expect, type RunnerTask } from "vitest";
 import tsconfig from "../../../tsconfig.json" with { type: "json" };
@@ -28,6 +29,12 @@ function declaredIn(code: string): string[] {
 
 const AsyncFunction = (async () => {}).constructor as FunctionConstructor;
 
+/** As docs/frameworks.md has it. */
+const forward =
+  (handler: (req: Request, res: Response) => Promise<unknown>): RequestHandler =>
+  (req, res, next) =>
+    void handler(req, res).catch(next);
+
 interface HowToRun {
   /** Which of the blocks under the heading. Default 0. */
   readonly nth?: number;
@@ -54,13 +61,14 @@ export async function runBlock(block: Block, names: object = {}, how: HowToRun =
   });
   // In a block of its own, where it may declare anew what is there already.
   const body = `"use strict"; { ${outputText.replace('"use strict";', "")}\n return { ${declaredIn(code)} }; }`;
+  const given = { forward, ...names };
   const run = new AsyncFunction(
     "require",
     "exports",
-    ...Object.keys(names),
+    ...Object.keys(given),
     `${body}\n//# sourceURL=${page}:${line}`,
   );
-  return run((from: string) => modules[from], {}, ...Object.values(names));
+  return run((from: string) => modules[from], {}, ...Object.values(given));
 }
 
 /** A page whose blocks a file of tests runs: all of them, or the file fails. */
