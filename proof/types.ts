@@ -19,6 +19,7 @@ const RESOLUTIONS = { 4: ["nodenext"], 5: ["node16", "nodenext", "bundler"] } as
 const SAMPLES_NEED = [
   "mysql2",
   "pg",
+  "cookie-parser",
   "cors",
   "express-session",
   "prom-client",
@@ -26,7 +27,9 @@ const SAMPLES_NEED = [
   "vitest@4",
   "@vercel/functions",
 ];
-const THEIR_TYPES = ["pg", "cors", "express-session", "supertest"].map((name) => `@types/${name}`);
+const THEIR_TYPES = ["pg", "cookie-parser", "cors", "express-session", "supertest"].map(
+  (name) => `@types/${name}`,
+);
 
 const run = promisify(execFile);
 const { options } = commandLine({ tarball: "" });

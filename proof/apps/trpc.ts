@@ -18,7 +18,7 @@ const HOOK = `    databaseHooks: {
 
 const REPORT = `      if (!input.completed || !ctx.session) return;
       const payment = { paymentId: input.id, customerEmail: ctx.session.user.email, leadValue: 19.9 };
-      await ctx.affiliate?.trackPayment(payment);`;
+      await ctx.affiliate.trackPayment(payment);`;
 
 async function call(visitor: Visitor, procedure: string, input: unknown) {
   return taken(await visitor.post(`/trpc/${procedure}`, input)).body.result.data;
@@ -37,15 +37,15 @@ export default {
       below: "const app = express();",
       add: "app.use(tracker, tracker.onClick());",
     },
-    {
-      file: "shop/apps/server/src/context.ts",
-      below: "    db,",
-      add: "    affiliate: opts.req.affiliate,",
-    },
+    ...inFile(
+      "shop/apps/server/src/context.ts",
+      { below: 'from "@shop/db";', add: 'import type { Attributed } from "express-affiliate";' },
+      { below: "    db,", add: "    affiliate: (opts.req as Attributed<typeof opts.req>).affiliate," },
+    ),
     ...inFile(
       "shop/packages/api/src/context.ts",
       { below: 'from "@shop/db";', add: 'import type { RequestAffiliate } from "express-affiliate";' },
-      { below: "db: Database;", add: "  affiliate: RequestAffiliate | undefined;" },
+      { below: "db: Database;", add: "  affiliate: RequestAffiliate;" },
     ),
     {
       file: "shop/packages/api/src/routers/todo.ts",
