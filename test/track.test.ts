@@ -30,7 +30,7 @@ it("a tracker says once, outside production, that a second report of a registrat
   ]);
 });
 
-it("hands an event to the outbox before it returns: a response that is sent then leaves after an outbox on disk has stored it", () => {
+it("a tracker hands an event to the outbox before it returns: a response that is sent then leaves after an outbox on disk has stored it", () => {
   const outbox = memoryOutbox();
   const add = vi.spyOn(outbox, "add");
   const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });

@@ -12,7 +12,7 @@ import {
 import { fieldNames } from "../../src/conversion/report.js";
 import { ENDPOINTS, endpointOf, kindOf } from "../../src/service/endpoints.js";
 
-test("numbers the priorities from 1, and orders the kinds by them", () => {
+test("the table of kinds numbers the priorities from 1, and orders the kinds by them", () => {
   expect(LEAST_URGENT_FIRST.map(priorityOf)).toEqual(KINDS.map((_, nth) => nth + 1));
   for (const kind of KINDS) expect(kindOfPriority(priorityOf(kind))).toBe(kind);
   expect(KINDS).toEqual(["payment", "registration", "click"]);
@@ -27,7 +27,7 @@ test("the table of kinds gives each endpoint to one kind", () => {
   }
 });
 
-test("shares the space for known ids out between the kinds", () => {
+test("the table of kinds shares the space for known ids out between the kinds", () => {
   const shares = byKind((kind) => rowOf(kind).remembered.shareOfSpace);
   expect(Object.values(shares).reduce((sum, share) => sum + share, 0)).toBeCloseTo(1);
   expect(Object.keys(shares)).toEqual(LEAST_URGENT_FIRST);

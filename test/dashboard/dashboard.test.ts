@@ -246,7 +246,7 @@ describe("what waits for a decision", () => {
   });
 });
 
-it("works behind a proxy that cuts a prefix off the path", async () => {
+it("the dashboard works behind a proxy that cuts a prefix off the path", async () => {
   const tracker = await trackerWithRejected();
   const app = appWith(tracker);
   const base = await listen(express().use("/eu", (req, res) => app(req, res)));

@@ -104,7 +104,7 @@ describe("the last failures", () => {
   });
 });
 
-it("knows why an endpoint is paused until it goes on, and of the service first", () => {
+it("the dashboard knows why an endpoint is paused until it goes on, and of the service first", () => {
   const { tracker, recent } = startRecording();
   tracker.emit("paused", { scope: "click", because: "answered 500" });
   tracker.emit("paused", { scope: "origin", because: "ECONNREFUSED" });

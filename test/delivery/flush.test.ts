@@ -44,7 +44,7 @@ it.each([
   expect(await tracker.flush({ timeoutMs: TIMEOUT_MS })).toEqual({ settled: false, left: 20 });
 });
 
-it("of a durable outbox delivers first what can be delivered, and leaves what is refused", async () => {
+it("flush of a durable outbox delivers first what can be delivered, and leaves what is refused", async () => {
   const service = await faultyService();
   service.onRequest = (socket, request, nth) =>
     answering(request.body.includes("poison") ? 500 : 200)(socket, request, nth);
@@ -56,14 +56,14 @@ it("of a durable outbox delivers first what can be delivered, and leaves what is
   expect(tracker.stats().delivered).toBe(49);
 });
 
-it("of the memory outbox waits until its time is up: what is left would be lost", async () => {
+it("flush of the memory outbox waits until its time is up: what is left would be lost", async () => {
   const tracker = startTracker({ baseUrl: `http://127.0.0.1:${await closedPort()}` });
   await pay(tracker);
 
   expect(await tracker.flush({ timeoutMs: 300 })).toEqual({ settled: false, left: 1 });
 });
 
-it("delivers what a shared storage turns out to hold: an outbox that had nothing to do looks again", async () => {
+it("flush delivers what a shared storage turns out to hold: an outbox that had nothing to do looks again", async () => {
   let queued = 0;
   let idle = true;
   const tracker = startWith({

@@ -7,19 +7,19 @@ import {
   savedProbeMs,
 } from "../../src/delivery/when-again.js";
 
-it("rests 250 ms, and half as long again each time, 15 minutes at most", () => {
+it("an event rests 250 ms, and half as long again each time, 15 minutes at most", () => {
   const rests = Array.from({ length: 24 }, (_, n) => Math.round(backoffMs(n + 1, 1)));
   expect(rests.slice(0, 6)).toEqual([250, 375, 563, 844, 1_266, 1_898]);
   expect(rests.slice(-5)).toEqual([554_209, 831_314, 900_000, 900_000, 900_000]);
 });
 
-it("rests between half of that and all of it", () => {
+it("an event rests between half of that and all of it", () => {
   expect(backoffMs(2, 0)).toBe(187.5);
   expect(backoffMs(2, 0.5)).toBe(281.25);
   expect(backoffMs(2, 1)).toBe(375);
 });
 
-it("rests 15 minutes after however many failures", () => {
+it("an event rests 15 minutes after however many failures", () => {
   for (const failures of [100, 1_023, 1_024, 5_000, Number.MAX_SAFE_INTEGER]) {
     expect(backoffMs(failures, 1)).toBe(900_000);
   }
@@ -34,6 +34,6 @@ it.each([
   ],
   ["a tenth of the outage, 1 s to 5 s, for what was never tried", savedProbeMs, [1_000, 1_000, 5_000, 5_000]],
   ["as long as the service asks, 1 s to 1 h", askedPauseMs, [1_000, 5_000, 60_000, 3_600_000]],
-] as const)("probes again after %s", (_name, againMs, expected) => {
+] as const)("delivery probes again after %s", (_name, againMs, expected) => {
   expect([0, 5_000, 60_000, 86_400_000].map(againMs)).toEqual(expected);
 });

@@ -51,7 +51,7 @@ it("a server with the disk outbox keeps what waits when SIGTERM ends it, for the
   expect(sandbox.ledger.payments()).toMatchObject([{ leadValue: 10 }, { leadValue: 20 }]);
 });
 
-it("leaves PM2's workers the time that they need", async () => {
+it("the tracker leaves PM2's workers the time that they need", async () => {
   const module = { exports: { apps: [{ kill_timeout: 0 }] } };
   await page.run("PM2 and cluster", { module });
   expect(module.exports.apps[0]?.kill_timeout).toBeGreaterThan(15_000);
@@ -82,7 +82,7 @@ describe("the samples", () => {
   });
 });
 
-it("works if nothing may be written", async () => {
+it("the tracker works if nothing may be written", async () => {
   const sandbox = await startSandbox();
   const code = `
     import { affiliate } from "express-affiliate";
@@ -100,7 +100,7 @@ it("works if nothing may be written", async () => {
   expect(sandbox.ledger.payments()).toHaveLength(1);
 });
 
-it("sets secure cookies behind a proxy that speaks https, if the proxy is trusted", async () => {
+it("the tracker sets secure cookies behind a proxy that speaks https, if the proxy is trusted", async () => {
   const { app, tracker, sandbox } = await startShop();
   await page.run("Behind a proxy", { app });
   app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));

@@ -5,7 +5,7 @@ import { browser, closing, startShop } from "../helpers/docs/shop.js";
 
 const page = pageToRun("docs/llms.txt");
 
-it("its three lines report a click, a sign-up and a payment", async () => {
+it("docs/llms.txt has three lines that report a click, a sign-up and a payment", async () => {
   const { sandbox, env } = await startShop();
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   const { app, tracker } = await page.run("The three lines", {
@@ -26,7 +26,7 @@ it("its three lines report a click, a sign-up and a payment", async () => {
   ]);
 });
 
-it("its webhook is a payment of the affiliate who led to the sign-up", async () => {
+it("the webhook of docs/llms.txt is a payment of the affiliate who led to the sign-up", async () => {
   const { tracker, sandbox } = await startShop();
   await tracker.trackClick({ affiliateReference: "ALICE", clickId: "c1", sessionId: "s1" });
   const user = { id: 7, email: "ada@shop.example", affiliate: {} };
@@ -37,7 +37,7 @@ it("its webhook is a payment of the affiliate who led to the sign-up", async () 
   await sandbox.ledger.waitFor({ kind: "payment", affiliateReference: "ALICE" });
 });
 
-it("its test records what is reported", async () => {
+it("the test of docs/llms.txt records what is reported", async () => {
   const { tracker, outbox } = await page.run("A test");
   closing(tracker);
   const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };

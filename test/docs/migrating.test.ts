@@ -22,7 +22,7 @@ const order: Order = { id: "o1", email: "ada@shop.example", total: 19.9 };
 
 afterEach(() => void vi.unstubAllEnvs());
 
-it("translates an analytics SDK's calls", async () => {
+it("docs/migrating.md translates an analytics SDK's calls", async () => {
   const { tracker, sandbox } = await startShop();
   const { affiliateEvents } = await page.run("From an analytics SDK");
   const track = affiliateEvents(tracker);

@@ -29,7 +29,7 @@ it("docs/money.md says what becomes of each kind of amount", async () => {
   expect(sandbox.ledger.payments().map(({ leadValue }) => leadValue)).toEqual([19.9, 19.9, 0.3]);
 });
 
-it("converts an amount by the gateway's decimals", async () => {
+it("docs/money.md converts an amount by the gateway's decimals", async () => {
   expect(await page.run("Minor units")).toMatchObject({ leadValue: 1_990 });
 });
 

@@ -55,7 +55,7 @@ it("docs/options.md reports beside a handler that cannot be changed", async () =
   await sandbox.ledger.waitFor({ kind: "payment", sessionId: "s1", leadValue: 19.9 });
 });
 
-it("knows the path's parameters", async () => {
+it("the tracker's type knows the path's parameters", async () => {
   const { app, tracker, sandbox } = await startShop();
   const orders = { pay: async (id: string) => ({ id, email: "ada@shop.example", total: 19.9 }) };
   await page.run("Wrappers", { app, tracker, orders }, { nth: 1 });

@@ -8,7 +8,7 @@ import { scratchDirectory } from "../helpers/scratch.js";
 
 const page = pageToRun("README.md");
 
-it("begins with code that reports a payment once, however often the page is reloaded", async () => {
+it("the README begins with code that reports a payment once, however often the page is reloaded", async () => {
   const { sandbox, service } = await startShop();
   const app = express();
   const names = { app, ...service, checkout: async () => order };

@@ -321,7 +321,7 @@ describe("dropped", () => {
   });
 });
 
-it("counts a duplicate, and says so once, outside production", async () => {
+it("the tracker counts a duplicate, and says so once, outside production", async () => {
   const { tracker, referred, lines } = await shopWith();
   for (let visit = 0; visit < 2; visit++) await referred().post("/");
   expect(tracker.stats().duplicates).toBe(1);
@@ -432,7 +432,7 @@ describe("reported, and not linked", () => {
   });
 });
 
-it("has an answer for every number of `stats()` that says something", async () => {
+it("docs/why-not.md has an answer for every number of `stats()` that says something", async () => {
   const { tracker } = await startShop();
   const [, table = ""] = text.split("Look at the numbers first");
   const named = [...(table.split("\n\n")[0] ?? "").matchAll(/`(\w+)`/g)].map(([, name]) => name);

@@ -49,7 +49,7 @@ describe("the log", () => {
   });
 });
 
-it("masks every address in a notice, whatever is before its @", () => {
+it("the journal masks every address in a notice, whatever is before its @", () => {
   const { journal } = startJournal();
   const data = { ...payment.data, customerEmail: `al"i(c)e,:;<x>@shop.example` };
   const notices: unknown[] = [];

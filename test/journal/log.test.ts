@@ -79,7 +79,7 @@ const told = fc.record({
   afterMs: fc.constantFrom(0, 0, 0, 10, 2_000),
 });
 
-it("never has more lines within a minute than its bound, whatever strangers send, and has the host's own mistakes all the same", async () => {
+it("the log never has more lines within a minute than its bound, whatever strangers send, and has the host's own mistakes all the same", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(told, { minLength: 150, maxLength: 400 }), async (events) => {
       const { clock, lines, journal, texts } = startJournal();

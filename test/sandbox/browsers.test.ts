@@ -31,7 +31,7 @@ test.for([
   "evil.example/.localhost",
   "a..test",
 ])(
-  "answers nothing to the name %s, which may stand for this machine by DNS rebinding",
+  "the sandbox answers nothing to the name %s, which may stand for this machine by DNS rebinding",
   async (host, { sandbox }) => {
     expect(await ask(`${sandbox.inspectorUrl}/events`, { host })).toBe(421);
     expect(await ask(sandbox.url + status, { host, ...key(sandbox) })).toBe(421);
@@ -49,13 +49,13 @@ test.for([
   "shop.localhost",
   "host.docker.internal",
   "shop.test",
-])("answers to %s", async (host, { sandbox }) => {
+])("the sandbox answers to %s", async (host, { sandbox }) => {
   expect(await ask(sandbox.url + status, { host, ...key(sandbox) })).toBe(200);
   expect(await ask(sandbox.inspectorUrl, { host })).toBe(200);
 });
 
 test.for(["https://evil.example", "null", "http://localhost:1", "nonsense"])(
-  "lets no page of %s press its buttons, watch, or ask for a status",
+  "the sandbox lets no page of %s press its buttons, watch, or ask for a status",
   async (origin, { sandbox }) => {
     expect(await ask(`${sandbox.inspectorUrl}/fault`, { origin }, "POST", { mode: "down" })).toBe(403);
     expect(await ask(`${sandbox.inspectorUrl}/clear`, { origin }, "POST", {})).toBe(403);
@@ -68,7 +68,7 @@ test.for(["https://evil.example", "null", "http://localhost:1", "nonsense"])(
 );
 
 test.for(["cross-site", "same-site"])(
-  "lets no page that is %s load what it keeps, with no origin named, but follow a link",
+  "the sandbox lets no page that is %s load what it keeps, with no origin named, but follow a link",
   async (site, { sandbox }) => {
     const asImage = { "sec-fetch-site": site, "sec-fetch-dest": "image", "sec-fetch-mode": "no-cors" };
     const asFrame = { ...asImage, "sec-fetch-dest": "iframe", "sec-fetch-mode": "navigate" };
@@ -87,13 +87,13 @@ test.for(["cross-site", "same-site"])(
 );
 
 test.for(["", " ", "evil example", "a,b", "-a", "1.2.3", "http://localhost", "localhost:80"])(
-  "does not take %j for a host to listen on",
+  "the sandbox does not take %j for a host to listen on",
   async (host) => {
     await expect(createSandbox({ host })).rejects.toThrow("expected an address or a name");
   },
 );
 
-test("lets its own page press its buttons, and shops' pages post clicks", async ({ sandbox }) => {
+test("the sandbox lets its own page press its buttons, and shops' pages post clicks", async ({ sandbox }) => {
   const own = { origin: sandbox.inspectorUrl };
   expect(await ask(`${sandbox.inspectorUrl}/fault`, own, "POST", { mode: "500" })).toBe(200);
   expect(await ask(`${sandbox.inspectorUrl}/fault`, own, "POST", { mode: "ok" })).toBe(200);

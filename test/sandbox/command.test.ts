@@ -15,7 +15,7 @@ async function run(args: string) {
   return { code: sandbox ? undefined : result, sandbox, out: out.join("\n"), err: err.join("\n") };
 }
 
-test("starts the sandbox and prints what an app needs to know", async () => {
+test("the sandbox command starts the sandbox and prints what an app needs to know", async () => {
   const { sandbox, out } = await run("--port 0 --api-key k --client-id 7 --require-key-for none");
   expect(out).toContain(`\n\nTRACKING_URL=${sandbox?.url}\nTRACKING_CLIENT_ID=7\nTRACKING_API_KEY=k\n\n`);
   expect(out).toContain(`inspector  ${sandbox?.inspectorUrl}\n`);
@@ -24,7 +24,7 @@ test("starts the sandbox and prints what an app needs to know", async () => {
 });
 
 test.each(["status", "click,status", "none"])(
-  "prints a command that makes the first event, if a key is required for %s",
+  "the sandbox command prints a command that makes the first event, if a key is required for %s",
   async (list) => {
     const { sandbox, out } = await run(`--port 0 --require-key-for ${list}`);
     const [, args = ""] = /^npx express-affiliate (doctor .*)$/m.exec(out) ?? [];

@@ -42,7 +42,7 @@ async function watch(sandbox: Sandbox, query = "") {
   };
 }
 
-test("stands at / of the service, by way of an address that stays while the service is down", async () => {
+test("the inspector stands at / of the service, by way of an address that stays while the service is down", async () => {
   const sandbox = await startSandbox();
   const page = await fetch(sandbox.url);
   expect(page.url).toBe(`${sandbox.inspectorUrl}/`);
@@ -55,7 +55,9 @@ test("stands at / of the service, by way of an address that stays while the serv
   expect((await fetch(sandbox.inspectorUrl)).status).toBe(200);
 });
 
-test("serves every file that the page asks for, and needs no other host", async ({ sandbox }) => {
+test("the inspector serves every file that the page asks for, and needs no other host", async ({
+  sandbox,
+}) => {
   const page = await (await fetch(sandbox.inspectorUrl)).text();
   const files = page.match(/(?<=(src|href)=")\w[^":]+(?=")/g);
   expect(files).toEqual(["base.css", "style.css", "main.js"]);
@@ -283,7 +285,7 @@ describe("for the browser snippet,", () => {
   });
 });
 
-test("drops a page that does not read", async ({ sandbox }) => {
+test("the inspector drops a page that does not read", async ({ sandbox }) => {
   const big = (nth: number) => ({ clickId: `c${nth}`, sessionId: `s${nth}`, userAgent: "x".repeat(60_000) });
   for (let nth = 0; nth < 60; nth++) await sendClick(sandbox, big(nth));
   const { port, host } = new URL(sandbox.inspectorUrl);

@@ -53,14 +53,14 @@ test("the ledger keeps requests with their headers, answers and times, and masks
 });
 
 test.for(["secret", "Bearer\tsecret", "Basic  secret x"])(
-  "masks the authorization %j",
+  "the ledger masks the authorization %j",
   async (authorization, { sandbox }) => {
     await sendClick(sandbox, {}, { authorization });
     expect(JSON.stringify(sandbox.ledger.requests())).not.toContain("secret");
   },
 );
 
-test("forgets everything when it is cleared", async ({ sandbox }) => {
+test("the ledger forgets everything when it is cleared", async ({ sandbox }) => {
   await sendClick(sandbox, {}, { "idempotency-key": "a" });
   await sendRegistration(sandbox);
   sandbox.ledger.clear();

@@ -11,7 +11,7 @@ import {
   test,
 } from "./helpers.js";
 
-test("records a click with every field it may carry", async ({ sandbox }) => {
+test("the sandbox records a click with every field it may carry", async ({ sandbox }) => {
   const fields = {
     clickedUrl: "https://shop.test/?ref=ALICE",
     referrerUrl: "https://blog.test/",
@@ -30,14 +30,14 @@ test("records a click with every field it may carry", async ({ sandbox }) => {
   expect(sandbox.ledger.clicks()).toMatchObject([click]);
 });
 
-test("knows a click id that comes a second time as the same click", async ({ sandbox }) => {
+test("the sandbox knows a click id that comes a second time as the same click", async ({ sandbox }) => {
   const first = await sendClick(sandbox);
   const second = await sendClick(sandbox, { affiliateReference: "MALLORY" });
   expect(second).toMatchObject({ status: 200, body: { success: true, clickId: first.body.clickId } });
   expect(sandbox.ledger.clicks()).toHaveLength(1);
 });
 
-test("links a registration through the click id", async ({ sandbox }) => {
+test("the sandbox links a registration through the click id", async ({ sandbox }) => {
   await sendClick(sandbox);
   const sent = registration({ customerId: "42", customerName: "Bo" });
   const { status, body } = await call(sandbox, "registration", sent);
@@ -53,7 +53,7 @@ test("links a registration through the click id", async ({ sandbox }) => {
   ]);
 });
 
-test("links a registration through the session id", async ({ sandbox }) => {
+test("the sandbox links a registration through the session id", async ({ sandbox }) => {
   await sendClick(sandbox);
   const { status, body } = await sendRegistrationLead(sandbox, { customerName: "Bo" });
   expect(status).toBe(201);
@@ -63,7 +63,7 @@ test("links a registration through the session id", async ({ sandbox }) => {
   ]);
 });
 
-test("links a payment through the session id", async ({ sandbox }) => {
+test("the sandbox links a payment through the session id", async ({ sandbox }) => {
   await sendClick(sandbox);
   const { status, body } = await sendPayment(sandbox);
   expect(status).toBe(201);
@@ -77,7 +77,9 @@ test("links a payment through the session id", async ({ sandbox }) => {
   expect(sandbox.ledger.payments()).toMatchObject([{ leadValue: 49.9, linkedThrough: "sessionId" }]);
 });
 
-test("links a payment without a session through the customer's own registration", async ({ sandbox }) => {
+test("the sandbox links a payment without a session through the customer's own registration", async ({
+  sandbox,
+}) => {
   await sendClick(sandbox);
   await sendRegistration(sandbox, { email: "Bo@Shop.test" });
   await sendPayment(sandbox, { sessionId: undefined });
@@ -86,7 +88,7 @@ test("links a payment without a session through the customer's own registration"
   expect(sandbox.ledger.payments(linked)).toHaveLength(2);
 });
 
-test("credits the later of two affiliates", async ({ sandbox }) => {
+test("the sandbox credits the later of two affiliates", async ({ sandbox }) => {
   await sendClick(sandbox);
   await sendClick(sandbox, { clickId: "click-2", affiliateReference: "BOB" });
   await sendPayment(sandbox);
@@ -137,7 +139,9 @@ test("the sandbox says that a session is nobody's that did not", async ({ sandbo
   expect({ status, body }).toEqual({ status: 200, body: { sessionId: "unheard-of", hasAffiliate: false } });
 });
 
-test("answers a repeated Idempotency-Key as it did before, and records nothing anew", async ({ sandbox }) => {
+test("the sandbox answers a repeated Idempotency-Key as it did before, and records nothing anew", async ({
+  sandbox,
+}) => {
   const first = await sendPayment(sandbox, {}, { "idempotency-key": "order-7" });
   const again = await sendPayment(sandbox, {}, { "idempotency-key": "order-7" });
   const other = await sendPayment(sandbox, {}, { "idempotency-key": "order-8" });

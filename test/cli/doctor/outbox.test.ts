@@ -46,7 +46,7 @@ it("the doctor finds it wrong if there is none, and makes none", async () => {
   }
 });
 
-it("examines the service as well, and notes what waits for another", async () => {
+it("the doctor examines the service as well, and notes what waits for another", async () => {
   const sandbox = await startSandbox();
   const address = ["--base-url", sandbox.url, "--client-id", String(sandbox.clientId)];
   const { out } = await doctor([...address, "--outbox", await withPayment()]);

@@ -7,7 +7,7 @@ const odd = fc.string({ unit: fc.oneof(fc.constantFrom(..."@:/?#%&=+ \\\"'[]"), 
 const password = odd.map((text) => `qZ7${text}7Zq`);
 const inQuery = (text: string) => new URLSearchParams({ password: text }).toString();
 
-it("hides a URL's password, however it is spelt in the URL and in what is said of it", () => {
+it("the command line hides a URL's password, however it is spelt in the URL and in what is said of it", () => {
   const isEncodable = (text: string) => text.isWellFormed();
   fc.assert(
     fc.property(password.filter(isEncodable), (secret) => {
@@ -27,7 +27,7 @@ it("hides a URL's password, however it is spelt in the URL and in what is said o
   );
 });
 
-it("hides a password that should have been encoded", () => {
+it("the command line hides a password that should have been encoded", () => {
   fc.assert(
     fc.property(password, (secret) => {
       const url = `postgres://shop:${secret}@db.example/shop`;
