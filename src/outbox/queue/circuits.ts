@@ -23,12 +23,14 @@ export function createCircuits(database: Database, rememberMs: number): Circuits
 
   /** When the endpoint last took an event, by the database's clock; 0: not within memory. */
   async function lastDelivered(destination: number, kind: number, endpoint: number): Promise<number> {
+    const rememberedMs = Math.min(rowOf(kindOfPriority(kind)).remembered.ms, rememberMs);
+    // Not in the future: a host's clock is ahead.
     const [row] = await database.rows<{ at_ms: number }>(
       `select at_ms from ${events} where ${inState(DONE)} and destination = ? and kind = ? and endpoint = ?
-         and reason is null order by at_ms desc limit 1`,
+         and reason is null and at_ms <= ${now} + ${rememberedMs} order by at_ms desc limit 1`,
       [destination, kind, endpoint],
     );
-    return row ? Number(row.at_ms) - Math.min(rowOf(kindOfPriority(kind)).remembered.ms, rememberMs) : 0;
+    return row ? Number(row.at_ms) - rememberedMs : 0;
   }
 
   return {

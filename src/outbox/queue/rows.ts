@@ -63,12 +63,16 @@ export function asciiJson(value: unknown): string {
   );
 }
 
-/** SQL: makes a row one of which only the id is known, for as long as its kind's ids are. */
+/**
+ * SQL: makes a row one of which only the id is known, for as long as its kind's ids are. The hosts'
+ * clocks count, too: one that is set back forgets nothing early.
+ */
 export function forgotten(state: number | string, now: string, rememberMs: number): string {
   const lasts = LEAST_URGENT_FIRST.map(
     (kind) => `when ${priorityOf(kind)} then ${Math.min(rowOf(kind).remembered.ms, rememberMs)}`,
   );
-  return `state = ${state}, at_ms = ${now} + case kind ${lasts.join(" ")} end, visitor = '', alias = null, alias_2 = null,
+  return `state = ${state}, at_ms = case when created_at > ${now} then created_at else ${now} end
+      + case kind ${lasts.join(" ")} end, visitor = '', alias = null, alias_2 = null,
     data = '', size = 0, amount = null, history = null, death = null`;
 }
 

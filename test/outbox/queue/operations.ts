@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { HELD } from "../../../src/outbox/dead-letters.js";
+import type { Outbox } from "../../../src/outbox/outbox.js";
 import { retryIn } from "../../contract/recorder.js";
 import { DESTINATION, sample, stranger, withData } from "../../contract/samples.js";
 import { REJECTED, Stage } from "../../contract/stage.js";
@@ -50,7 +52,7 @@ export function testOperations<Pool>(
   /** Makes known ids so many days older. */
   const age = (days: number, ids: readonly string[]) =>
     sql(
-      `update $t.events set at_ms = at_ms - ${days} * 86400000 where id in (${ids.map((id) => `'${id}'`).join()})`,
+      `update $t.events set at_ms = at_ms - ${days * 86_400_000} where id in (${ids.map((id) => `'${id}'`).join()})`,
     );
 
   test("several processes that start at the same moment make the tables once", async () => {
@@ -148,5 +150,51 @@ export function testOperations<Pool>(
 
     for (const event of [recent, recentClick, dead]) expect(await stage.outbox.add(event)).toBe("duplicate");
     for (const event of [old, oldClick]) expect(await stage.outbox.add(event)).toBe("queued");
+  });
+
+  test("delivers what is left, in order, a minute after rows were deleted by hand", async () => {
+    await using stage = await Stage.open(() => create());
+    stage.hold();
+    const [headless, unqueued, empty] = [stranger(), stranger(), stranger()];
+    const [deleted, behind] = [sample("click", headless), sample("payment", headless)];
+    const [first, second] = [sample("registration", unqueued), sample("payment", unqueued)];
+    const alone = sample("click", empty);
+    await stage.add(deleted, behind, first, second, alone);
+    await sql(`delete from $t.events where id in ('${deleted.id}', '${alone.id}')`);
+    await sql(`delete from $t.queues where head in (select seq from $t.events where id = '${first.id}')`);
+
+    await upkeep();
+
+    expect(await sql("select visitor from $t.queues")).toHaveLength(2);
+    const delivered: string[] = [];
+    stage.delivery.each(({ id, settle }) => {
+      delivered.push(id);
+      settle({ type: "delivered" });
+    });
+    stage.release();
+    await expect.poll(() => delivered.length).toBe(3);
+    expect(delivered.filter((id) => id !== behind.id)).toEqual([first.id, second.id]);
+  });
+
+  test("a process knows of payments that another one has held without an answer, until one is delivered", async () => {
+    const death = { attempts: 1, reason: "unconfirmed" } as const;
+    await using stage = await Stage.open(() => create());
+    const other = await reopen();
+    const known = async (outbox: Outbox) => (await outbox.circuits?.read(DESTINATION))?.circuits;
+
+    await stage.giveUp([sample("payment")], { ...HELD, attempts: 0 });
+    await stage.giveUp([sample("payment")], { ...death, code: "ERR_INTERRUPTED" });
+    expect(await known(other)).toEqual({});
+    await stage.giveUp([sample("payment"), sample("payment")], { ...death, code: "ETIMEDOUT" });
+    const circuits = { "lead/payment": expect.objectContaining({ attempts: 2, failed: true }) };
+    expect(await known(other)).toEqual(circuits);
+    await other.close();
+    const restarted = await reopen();
+    expect(await known(restarted)).toEqual(circuits);
+
+    await stage.add(sample("payment"));
+    await stage.delivery.deliverNext();
+    await stage.empty();
+    for (const outbox of [stage.outbox, restarted]) expect(await known(outbox)).toEqual({});
   });
 }
