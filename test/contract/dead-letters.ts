@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { OutboxEvent } from "../../src/conversion/events.js";
-import type { DeadLetterQuery } from "../../src/outbox/dead-letters.js";
+import type { DeadLetterFilter, DeadLetterQuery } from "../../src/outbox/dead-letters.js";
 import { until } from "./recorder.js";
-import { idsOf, sample, stranger } from "./samples.js";
+import { idsOf, sample, stranger, withData } from "./samples.js";
 import { REJECTED, type StageTests } from "./stage.js";
 
 export function testDeadLetters(it: StageTests): void {
@@ -46,6 +46,24 @@ export function testDeadLetters(it: StageTests): void {
     assert.deepEqual(await listed({ id: held.id }), [held.id]);
     assert.deepEqual(await listed({ id: held.id, reason: "rejected" }), []);
     assert.deepEqual(await listed({ id: sample("click").id }), []);
+  });
+
+  it("counts and sums by kind and reason what it lists, if it sums at all", async (stage) => {
+    const { deadLetters } = stage.outbox;
+    if (!deadLetters.sums) return;
+    const payments = [19.9, 0.1, 5].map((leadValue) => withData(sample("payment"), { leadValue }));
+    await stage.giveUp([sample("click"), ...payments.slice(0, 2)]);
+    await stage.giveUp(payments.slice(2), { ...REJECTED, reason: "unconfirmed" });
+    const summed = async (filter?: DeadLetterFilter) =>
+      ((await deadLetters.sums?.(filter)) ?? [])
+        .map(({ kind, reason, count, amount }) => `${kind} ${reason} ${count} ${amount.toFixed(2)}`)
+        .sort();
+
+    const held = "payment unconfirmed 1 5.00";
+    assert.deepEqual(await summed(), ["click rejected 1 0.00", "payment rejected 2 20.00", held]);
+    assert.deepEqual(await summed({ kind: "payment" }), ["payment rejected 2 20.00", held]);
+    assert.deepEqual(await summed({ reason: "unconfirmed" }), [held]);
+    assert.deepEqual(await summed({ kind: "registration" }), []);
   });
 
   it("queues all of a kind again, and the unconfirmed ones only if their reason is named", async (stage) => {
