@@ -26,6 +26,7 @@ export async function startRealPostgres(): Promise<RealServer> {
     const client = new pg.Client({ host, port, user: "postgres", database: "postgres" });
     let hasEnded = false;
     let told = -1;
+    let isInTransaction = false;
     client.on("error", () => {
       hasEnded = true;
     });
@@ -34,6 +35,9 @@ export async function startRealPostgres(): Promise<RealServer> {
     });
     await client.connect();
     const { rows } = await client.query("select pg_backend_pid() as pid");
+    const setReadOnly = setting(false, (wanted) =>
+      client.query(`set default_transaction_read_only = ${wanted ? "on" : "off"}`),
+    );
     const session: Session = {
       number: rows[0].pid,
       get hasEnded() {
@@ -46,10 +50,15 @@ export async function startRealPostgres(): Promise<RealServer> {
           told = nowMs;
         }
         try {
-          return await client.query({
+          const result = await client.query({
             text: text.replaceAll(/\b(now|statement_timestamp|clock_timestamp)\(\)/g, NOW),
             values: values as unknown[],
           });
+          if (text.startsWith("begin")) isInTransaction = true;
+          if (text === "commit" || text === "rollback") isInTransaction = false;
+          // What was set meanwhile is undone.
+          if (text.startsWith("rollback")) told = -1;
+          return result;
         } catch (error) {
           // What is not the server's word on the statement is the connection's end.
           const { code = "" } = error as { code?: string };
@@ -57,13 +66,13 @@ export async function startRealPostgres(): Promise<RealServer> {
           throw error;
         }
       },
-      setReadOnly: setting(false, (wanted) =>
-        client.query(`set default_transaction_read_only = ${wanted ? "on" : "off"}`),
-      ),
+      // It is for the next transaction, and one that is undone would undo it.
+      setReadOnly: async (wanted) => (isInTransaction ? undefined : setReadOnly(wanted)),
       async setAutocommit() {},
       async reset() {
         // A transaction that failed takes nothing but its end; without one it is a warning.
         await client.query("rollback");
+        isInTransaction = false;
         told = -1;
         await session.setReadOnly(false);
       },
