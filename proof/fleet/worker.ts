@@ -2,6 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Kind, open } from "../outboxes/server.js";
 import { trackerOf, trackNth } from "../shared/tracker.js";
 
+export const CONCURRENCY = 32;
+
 export interface WorkerOptions {
   readonly url: string;
   readonly kind: Kind;
@@ -20,7 +22,7 @@ export async function runWorker({ url, kind, uri, leaseMs }: WorkerOptions): Pro
   const { outbox, end } = open(kind, uri, { leaseMs });
   const tracker = trackerOf(url, {
     outbox,
-    delivery: { concurrency: 32 },
+    delivery: { concurrency: CONCURRENCY },
     logger: { warn() {}, error: (line) => process.send?.({ error: line }) },
   });
 
