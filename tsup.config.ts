@@ -45,6 +45,12 @@ const common = {
   esbuildPlugins: [rawText, ownZod, inlineBeside(scripts)],
 } satisfies Options;
 
+/** esbuild writes `__require` for what it leaves out: bundlers of hosts do not know it, and would leave undici out, too. */
+const plainRequire: NonNullable<Options["plugins"]>[number] = {
+  name: "plain-require",
+  renderChunk: (code) => ({ code: code.replace(/\b__require\(/g, "require(") }),
+};
+
 export default defineConfig([
   { ...common, entry: { ...library, cli: "src/cli/main.ts" }, format: "esm", dts: { entry: library } },
   {
@@ -52,6 +58,7 @@ export default defineConfig([
     entry: library,
     format: "cjs",
     dts: true,
+    plugins: [plainRequire],
     // Jest cannot `import()` from CommonJS: `require` takes its place.
     esbuildOptions: (esbuild) => {
       esbuild.supported = { "dynamic-import": false };

@@ -25,6 +25,10 @@ async function main() {
 main();
 `;
 
+interface Bundling extends BuildOptions {
+  readonly host?: "host.mjs" | "host.cjs";
+}
+
 /** A project with a copy of the package and its dependencies. */
 async function project(): Promise<string> {
   const folder = scratchDirectory();
@@ -32,11 +36,15 @@ async function project(): Promise<string> {
   for (const name of [...Object.keys(dependencies), "@photostructure/sqlite"])
     await linkPackage(folder, name);
   await writeFile(join(folder, "host.mjs"), HOST);
+  await writeFile(
+    join(folder, "host.cjs"),
+    HOST.replace(/import (.*) from (.*);/g, "const $1 = require($2);"),
+  );
   return folder;
 }
 
-function bundle(folder: string, outfile: string, options: BuildOptions) {
-  const entryPoints = [join(folder, "host.mjs")];
+function bundle(folder: string, outfile: string, { host = "host.mjs", ...options }: Bundling) {
+  const entryPoints = [join(folder, host)];
   return build({ entryPoints, outfile, bundle: true, platform: "node", logLevel: "error", ...options });
 }
 
@@ -54,15 +62,16 @@ const banner = {
 };
 
 test.each([
-  ["cjs", {}],
-  ["mjs", { format: "esm", banner }],
+  ["host.mjs", "bundle.cjs", {}],
+  ["host.mjs", "bundle.mjs", { format: "esm", banner }],
+  ["host.cjs", "bundle.cjs", {}],
 ] as const)(
-  "the disk outbox works in one bundled file, with nothing beside it but SQLite for Node 20: %s",
-  async (ending, options) => {
+  "the disk outbox works in one bundled file, with nothing beside it but SQLite for Node 20: %s as %s",
+  async (host, file, options) => {
     const folder = scratchDirectory();
-    await bundle(await project(), join(folder, `host.${ending}`), options);
+    await bundle(await project(), join(folder, file), { host, ...options });
     await linkPackage(folder, "@photostructure/sqlite");
-    await deliversWith(join(folder, `host.${ending}`));
+    await deliversWith(join(folder, file));
   },
 );
 
@@ -90,8 +99,8 @@ test("the disk outbox works if Yarn's Plug'n'Play has SQLite in an archive", asy
   await rename(join(folder, "node_modules/@photostructure/sqlite"), join(folder, "unplugged/sqlite"));
   await writeFile(join(folder, "unplugged/index.js"), 'module.exports = require("./sqlite");');
   await writeFile(join(folder, "pnp.cjs"), PLUG_AND_PLAY);
-  await bundle(folder, join(folder, "host.cjs"), { packages: "external" });
-  await deliversWith(join(folder, "host.cjs"), ["--require", join(folder, "pnp.cjs")]);
+  await bundle(folder, join(folder, "bundle.cjs"), { packages: "external" });
+  await deliversWith(join(folder, "bundle.cjs"), ["--require", join(folder, "pnp.cjs")]);
 });
 
 test("the disk outbox has a thread whose script needs nothing but Node", () => {
