@@ -5,7 +5,7 @@ import { linesLogger, startTracker } from "../../helpers/tracker.js";
 const DURABLE = { flush: 1, sync: 1 };
 
 describeWithMariaDbServer(
-  "what the server's settings let it lose",
+  "what MariaDB's settings let mysqlOutbox lose",
   (database) => {
     const { create, sql } = database;
 
@@ -32,7 +32,7 @@ describeWithMariaDbServer(
         { ...DURABLE, sync: 100 },
         "sync_binlog is 100: if the server's machine ends",
       ],
-    ])("is told in the log where what was committed %s", async (_, settings, words) => {
+    ])("is told in the log if what was committed %s", async (_, settings, words) => {
       const outbox = await createWith(settings);
       const logger = linesLogger();
       startTracker({ baseUrl: "http://127.0.0.1:1", outbox, logger });
