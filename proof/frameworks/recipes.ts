@@ -94,6 +94,35 @@ export const recipes: Readonly<Record<string, Recipe>> = {
     express: { 5: { tsoa: "^6.6.0", ...typed("^5.0.6") } },
     prepare: ["sh", "-c", "npx tsoa routes && npx tsc"],
   },
+  foalts: {
+    basedOn: "nestjs",
+    // The last that runs on Node 20.
+    express: { 4: { "@foal/core": "^4.6.0", "reflect-metadata": "^0.2.2", ...typed("^4.17.25") } },
+    prepare: ["npx", "tsc"],
+  },
+  loopback: {
+    basedOn: "nestjs",
+    express: {
+      4: { "@loopback/core": "^7.0.15", "@loopback/rest": "^15.0.16", ...typed("^4.17.25") },
+    },
+    prepare: ["npx", "tsc"],
+  },
+  "auth-js": { express: onBoth({ "@auth/express": "^0.12.3" }) },
+  // The last of SvelteKit, its adapter and Astro that run on Node 20.
+  sveltekit: {
+    express: onBoth({
+      "@sveltejs/kit": "^2.70.4",
+      "@sveltejs/adapter-node": "^5.5.7",
+      "@sveltejs/vite-plugin-svelte": "^6.2.4",
+      svelte: "^5.57.3",
+      vite: "^7.3.0",
+    }),
+    prepare: ["npx", "vite", "build"],
+  },
+  astro: {
+    express: onBoth({ astro: "^5.9.4", "@astrojs/node": "^9.5.5" }),
+    prepare: ["env", "ASTRO_TELEMETRY_DISABLED=1", "npx", "astro", "build"],
+  },
   clerk: { express: onBoth({ "@clerk/express": "^2.1.70" }) },
   sentry: { express: { 5: { "@sentry/node": "^11.12.0" } } },
   // The last that run on Node 20.

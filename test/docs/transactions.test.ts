@@ -5,7 +5,7 @@ import { describeWithPostgres } from "../helpers/postgres.js";
 
 const page = pageToRun("docs/transactions.md");
 
-const order = { attribution: { sessionId: "s1" } };
+const order = { affiliate: { sessionId: "s1" } };
 const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 
 describeWithPostgres("docs/transactions.md", (database) => {

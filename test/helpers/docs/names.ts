@@ -80,7 +80,9 @@ declare global {
   const stripe: Stripe;
   const completeCheckout: RequestHandler;
   /** Of docs/frameworks.md. */
-  const forward: (handler: (req: Request, res: Response) => Promise<unknown>) => RequestHandler;
+  const forward: (
+    handler: (req: Request<Record<string, string>>, res: Response) => Promise<unknown>,
+  ) => RequestHandler<Record<string, string>>;
   /** Of an order, or a handler of the route. */
   const checkout: (order: unknown, res?: unknown) => Promise<core.Payment>;
   /** Creates the order, and the user if there is none yet. */
