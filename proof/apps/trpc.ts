@@ -37,11 +37,11 @@ export default {
       below: "const app = express();",
       add: "app.use(tracker, tracker.onClick());",
     },
-    ...inFile(
-      "shop/apps/server/src/context.ts",
-      { below: 'from "@shop/db";', add: 'import type { Attributed } from "express-affiliate";' },
-      { below: "    db,", add: "    affiliate: (opts.req as Attributed<typeof opts.req>).affiliate," },
-    ),
+    {
+      file: "shop/apps/server/src/context.ts",
+      below: "    db,",
+      add: '    affiliate: (opts.req as import("express-affiliate").Attributed<typeof opts.req>).affiliate,',
+    },
     ...inFile(
       "shop/packages/api/src/context.ts",
       { below: 'from "@shop/db";', add: 'import type { RequestAffiliate } from "express-affiliate";' },
