@@ -26,8 +26,8 @@ describeWithPostgres("docs/postgres.md", (database) => {
     closing(made.tracker);
 
     await request(app).get("/ready").expect(200, { outbox: "ready" });
-    await pool.query("drop table affiliate.queues");
+    await pool.query("drop table affiliate.events cascade");
     const { body } = await request(app).get("/ready").expect(503);
-    expect(body.outbox).toMatch(/not as they were made.*queues/);
+    expect(body.outbox).toMatch(/not as they were made.*events/);
   });
 });
