@@ -137,6 +137,7 @@ export function createQueueOutbox(
   async function attempt(events: readonly OutboxEvent[], report: string): Promise<readonly Stored[]> {
     await database.ready();
     const incoming = events.map((event) => ({ event, report }));
+    await queue.placeNew(new Set(events.map(({ destination }) => destination)));
     const stored = await database.transaction((tx) => queue.append(tx, incoming), { isPatient: false });
     if (!delivers) void server.tell?.().catch(ignore);
     return stored;

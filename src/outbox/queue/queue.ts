@@ -91,6 +91,14 @@ export function createQueue(
     return effects.map(({ isActedOn }) => isActedOn);
   }
 
+  /** What hosts' transactions have committed goes before what is appended from now on. */
+  async function placeNew(destinations: ReadonlySet<number>): Promise<void> {
+    for (const destination of destinations) {
+      const text = `select 1 as one from ${events} where destination = ? and ${inState(NEW)} limit 1`;
+      if ((await database.rows(text, [destination])).length > 0) await chores.place(database, destination);
+    }
+  }
+
   /** Stores events of any destination, in one transaction. */
   async function append(tx: Statements, incoming: readonly Incoming[]): Promise<Stored[]> {
     const stored: Stored[] = [];
@@ -190,6 +198,7 @@ export function createQueue(
     ...createDeadLetters(database, { counts, rememberMs, chores, onRevived: wake }),
     ...createShedding(database, { enqueue, queues }),
     count,
+    placeNew,
     append,
     /** For `Database.insertWithin`. */
     newRow: (event: OutboxEvent) => enqueue.newRow({ event, report: randomUUID() }),

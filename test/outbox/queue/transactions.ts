@@ -77,6 +77,19 @@ export function testTransactions(
     },
   );
 
+  test("what is reported after a commit goes after it, even if no process has looked meanwhile", async () => {
+    await using stage = await Stage.open(() => create());
+    const visitor = stranger();
+    const [first, second] = [sample("registration", visitor), sample("payment", visitor)];
+    const host = await begin();
+    await stage.outbox.add(first, host);
+    await host.end("commit");
+    await stage.add(second);
+
+    stage.start();
+    await stage.delivers(first, second);
+  });
+
   test("two transactions that report two visitors in opposite order both commit", async () => {
     await using stage = await Stage.open(() => create());
     const [ann, bob] = [stranger(), stranger()];
