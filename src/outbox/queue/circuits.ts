@@ -1,4 +1,4 @@
-import { kindOfPriority, priorityOf, rowOf } from "../../conversion/kinds.js";
+import { priorityOf, rowOf } from "../../conversion/kinds.js";
 import { ENDPOINTS, type Endpoint, kindOf } from "../../service/endpoints.js";
 import type { Circuit, Circuits } from "../circuits.js";
 import type { Database } from "./database.js";
@@ -21,14 +21,15 @@ export function createCircuits(database: Database, rememberMs: number): Circuits
   const { events, now } = database.words;
   const own = new Map<string, Circuit>();
 
-  /** When the endpoint last took an event, by the database's clock; 0: not within memory. */
-  async function lastDelivered(destination: number, kind: number, endpoint: number): Promise<number> {
-    const rememberedMs = Math.min(rowOf(kindOfPriority(kind)).remembered.ms, rememberMs);
+  /** When the endpoint last took an event, by the database's clock; 0: not after this time. */
+  async function lastDelivered(destination: number, endpoint: number, after: number): Promise<number> {
+    const kind = kindOf(ENDPOINTS[endpoint] as Endpoint);
+    const rememberedMs = Math.min(rowOf(kind).remembered.ms, rememberMs);
     // Not in the future: a host's clock is ahead.
     const [row] = await database.rows<{ at_ms: number }>(
       `select at_ms from ${events} where ${inState(DONE)} and destination = ? and kind = ? and endpoint = ?
-         and reason is null and at_ms <= ${now} + ${rememberedMs} order by at_ms desc limit 1`,
-      [destination, kind, endpoint],
+         and reason is null and at_ms > ? and at_ms <= ${now} + ${rememberedMs} order by at_ms desc limit 1`,
+      [destination, priorityOf(kind), endpoint, after + rememberedMs],
     );
     return row ? Number(row.at_ms) - rememberedMs : 0;
   }
@@ -44,11 +45,14 @@ export function createCircuits(database: Database, rememberMs: number): Circuits
       );
       const circuits: Partial<Record<Endpoint, Circuit>> = {};
       for (const [number, endpoint] of ENDPOINTS.entries()) {
-        const held = letters.filter((letter) => Number(letter.endpoint) === number);
+        const held = letters.flatMap((letter) =>
+          Number(letter.endpoint) === number ? [Number(letter.at_ms)] : [],
+        );
         const mine = own.get(`${destination} ${endpoint}`);
         if (held.length === 0 && !mine) continue;
-        const passedAt = await lastDelivered(destination, priorityOf(kindOf(endpoint)), number);
-        const since = held.map(({ at_ms }) => Number(at_ms)).filter((at) => at > passedAt);
+        const oldest = Math.min(...held, mine?.since ?? Number.POSITIVE_INFINITY);
+        const passedAt = await lastDelivered(destination, number, oldest);
+        const since = held.filter((at) => at > passedAt);
         const shared = since.length > 0 ? circuitOf(since) : undefined;
         const waiting = mine && mine.since > passedAt ? mine : undefined;
         const known = shared && waiting ? merged(shared, waiting) : (shared ?? waiting);
