@@ -6,7 +6,8 @@
  * one request in ten. Two of the processes are killed with SIGKILL and replaced, and the server is
  * restarted. In the end every event that was safe must have reached the service, in its visitor's
  * order, payments once; or be held, if it cannot be known whether the service has that payment: no
- * more than were cut off, or under way in a process that was killed. Exits with 1 if that is not so.
+ * more than were cut off, or under way in a process that was killed or lost its leases meanwhile.
+ * Exits with 1 if that is not so.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -133,7 +134,8 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
     const isHeld = new Set(unconfirmed.map(({ id }) => keyOf(id)));
     const interrupted = unconfirmed.filter(({ code }) => code === "ERR_INTERRUPTED").length;
     const unexplained =
-      Math.max(0, isHeld.size - interrupted - counts.cutOff) + Math.max(0, interrupted - KILLS * CONCURRENCY);
+      Math.max(0, isHeld.size - interrupted - counts.cutOff) +
+      Math.max(0, interrupted - (KILLS + WORKERS) * CONCURRENCY);
     const keys = known.map(({ id }) => keyOf(id));
     const lost = total - keys.filter((key) => there.has(key) || isHeld.has(key)).length;
     const twice = repeatedIn(arrivals);
