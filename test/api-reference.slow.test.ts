@@ -79,8 +79,8 @@ describe("the API reference", () => {
     expect(new Set(again.map(({ name }) => name))).toEqual(new Set(["Outbox"]));
   });
 
-  it("stays small: the package's own entry has at most 41 exports", () => {
-    expect(modules()[0]?.children?.length).toBeLessThanOrEqual(41);
+  it("stays small: the package's own entry has at most 42 exports", () => {
+    expect(modules()[0]?.children?.length).toBeLessThanOrEqual(42);
     expect(modules()[0]?.children?.length).toBeGreaterThan(20);
   });
 
