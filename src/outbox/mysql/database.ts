@@ -60,7 +60,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
         return result;
       } catch (error) {
         noteWhereLost(error);
-        if (isClean && !isLost(error)) connection.release();
+        if (isClean && !isLost(error) && !unrestored.has(Object(error))) connection.release();
         else connection.destroy();
         throw error;
       }
@@ -103,7 +103,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
         return result;
       } catch (error) {
         noteWhereLost(error);
-        if (!isLost(error)) await connection.query({ sql: "rollback" });
+        if (!isLost(error)) await restore(connection, "rollback");
         throw error;
       }
     };
@@ -135,13 +135,25 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
   return database;
 }
 
+/** Errors after which a connection is not as the host has lent it. */
+const unrestored = new WeakSet<object>();
+
+async function restore(connection: MysqlConnection, sql: string): Promise<void> {
+  try {
+    await connection.query({ sql });
+  } catch (error) {
+    unrestored.add(Object(error));
+    throw error;
+  }
+}
+
 function withLittlePatience<T>(work: Work<T>): Work<T> {
   return async (connection, session) => {
     await connection.query({ sql: "set innodb_lock_wait_timeout = 1" });
     try {
       return await work(connection, session);
     } finally {
-      await connection.query({ sql: `set innodb_lock_wait_timeout = ${session.patience}` });
+      await restore(connection, `set innodb_lock_wait_timeout = ${session.patience}`);
     }
   };
 }
