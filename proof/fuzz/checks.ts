@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { OutboxEvent } from "express-affiliate";
 
 const ID = /^[\x21-\x7e]{1,256}$/;
+const REFERENCE = /^(?!\s)[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u2800\ufffd]{1,256}(?<!\s)$/u;
 const OUR_COOKIE =
   /^svc_(click|session)_id=[\x21-\x7e]{1,400}; Max-Age=\d+; Path=\/; Expires=[^;]+;( HttpOnly;)?( Secure;)? SameSite=Lax$/;
 
@@ -10,9 +11,10 @@ export function problemsWith(event: OutboxEvent): string[] {
   const data = event.data as object as Record<string, unknown>;
   const wrong = (what: string) => `${what} in ${JSON.stringify(event).slice(0, 500)}`;
   const problems: string[] = [];
-  for (const name of ["clickId", "sessionId", "affiliateReference"]) {
-    const id = data[name];
-    if (id !== undefined && (typeof id !== "string" || !ID.test(id))) problems.push(wrong(name));
+  const texts = { clickId: ID, sessionId: ID, affiliateReference: REFERENCE };
+  for (const [name, form] of Object.entries(texts)) {
+    const text = data[name];
+    if (text !== undefined && (typeof text !== "string" || !form.test(text))) problems.push(wrong(name));
   }
   if (!/^[0-9a-f]{32}$/.test(event.id)) problems.push(wrong("id"));
   if (JSON.stringify(JSON.parse(JSON.stringify(event))) !== JSON.stringify(event))
