@@ -42,16 +42,17 @@ export class Head {
 
   /** Replaces the header, or adds it. */
   set(name: string, value: string): void {
-    const last = this.#fields.findLast(isNamed(name));
-    this.#fields = this.#fields.filter((field) => field === last || !isNamed(name)(field));
+    const given = this.#checked(name);
+    const last = given.at(-1);
+    this.#fields = this.#fields.filter((field) => field === last || !given.includes(field));
     this.#put(name, last, value);
   }
 
   remove(name: string): void {
     this.#isChanged = true;
     if (!this.#isRefused) {
-      for (const [, value] of this.#fields.filter(isNamed(name))) validateHeaderValue(name, value as string);
-      this.#fields = this.#fields.filter((field) => !isNamed(name)(field));
+      const given = this.#checked(name);
+      this.#fields = this.#fields.filter((field) => !given.includes(field));
     }
     this.#res.removeHeader(name);
   }
@@ -80,22 +81,26 @@ export class Head {
   takeBack(): void {
     const res = this.#res;
     const own = [...this.#cookies.values()];
-    if (
-      !this.#ofResponse(SET_COOKIE)
-        .flat()
-        .some((line) => own.includes(line as string))
-    )
-      return;
-    const page = this.#pageCookies;
-    if (page.length > 0) res.setHeader(spelling(res, SET_COOKIE) ?? SET_COOKIE, page[0] as string[]);
-    else res.removeHeader(SET_COOKIE);
+    const kept = this.#ofResponse(SET_COOKIE).flat();
+    const page = kept.filter((line) => !own.includes(line as string));
+    if (page.length === kept.length) return;
+    const isList = page.length > 1 || Array.isArray(this.#pageCookies[0]);
+    if (page.length === 0 && !isList) res.removeHeader(SET_COOKIE);
+    else res.setHeader(spelling(res, SET_COOKIE) ?? SET_COOKIE, (isList ? page : page[0]) as string[]);
   }
 
   #addCookies(): void {
     // Of several fields of one name in a list, Node 20 may send the last alone.
-    const last = this.#fields.findLast(isNamed(SET_COOKIE));
+    const last = this.#checked(SET_COOKIE).at(-1);
     this.#pageCookies = last ? [last[1]] : this.#ofResponse(SET_COOKIE);
     this.#put(SET_COOKIE, last, [...this.#pageCookies, ...this.#cookies.values()].flat());
+  }
+
+  /** The fields of this name among the arguments. Throws if Node will refuse one of them. */
+  #checked(name: string): readonly Field[] {
+    const fields = this.#fields.filter(isNamed(name));
+    for (const [, value] of fields) validateHeaderValue(name, value as string);
+    return fields;
   }
 
   /**
@@ -107,8 +112,6 @@ export class Head {
     const res = this.#res;
     const own = spelling(res, name);
     if (last) {
-      // Throws if Node will refuse this head.
-      validateHeaderValue(name, last[1] as string);
       this.#fields = this.#fields.map((field) => (field === last ? [field[0], value] : field));
     } else if (Array.isArray(this.#given) && (own || this.#isRefused)) {
       // A list moves what is on the response to its end.

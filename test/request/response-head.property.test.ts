@@ -41,7 +41,8 @@ const body = fc.oneof(
   fc.constantFrom<unknown>(undefined, null, 7, new Uint8Array([65, 66]), {}),
 );
 const isChunk = (chunk: unknown) => chunk == null || typeof chunk === "string" || ArrayBuffer.isView(chunk);
-const encoding = fc.constantFrom<unknown>("utf8", "latin1", "base64", undefined, "no such");
+// None that Node does not know: it leaves the socket corked then or, from Node 26 on, throws in a later turn.
+const encoding = fc.constantFrom<unknown>("utf8", "latin1", "base64", undefined);
 const callback = fc.constantFrom<unknown>(CALLBACK, undefined);
 
 const writes = fc.oneof(
@@ -80,7 +81,7 @@ async function play(res: Response, { script, seen, called }: Played): Promise<vo
   res.on("error", (error: Error & { code?: string }) => called.push(["error", error.code]));
   // Calls back in the order of Node's own.
   const toCallback = (arg: unknown, nth: number) =>
-    arg === CALLBACK ? (error?: { code?: string }) => called.push([nth, error?.code]) : arg;
+    arg === CALLBACK ? (error?: { code?: string }) => called.push([nth, error?.code]) : copyOf(arg);
   for (const [nth, [method, ...args]] of script.entries()) {
     if (method === "later") await new Promise(setImmediate);
     else
@@ -94,6 +95,13 @@ async function play(res: Response, { script, seen, called }: Played): Promise<vo
   }
   if (!res.writableEnded) seen.push(outcome(res, "end", []));
   if (!res.writableEnded) res.destroy();
+}
+
+/** Node adds to a list of values that it was given if another field has its name. */
+function copyOf(arg: unknown): unknown {
+  if (Array.isArray(arg)) return arg.map(copyOf);
+  if (arg == null || Object.getPrototypeOf(arg) !== Object.prototype) return arg;
+  return Object.fromEntries(Object.entries(arg).map(([key, each]) => [key, copyOf(each)]));
 }
 
 function outcome(res: Response, method: string, args: readonly unknown[]): unknown {
@@ -191,10 +199,9 @@ describe.each(eachExpress)("on $name", ({ express }) => {
       const tracked = await host({ tracked: true, storesAtOnce });
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
-          // Node leaves a socket corked if `end` refuses its chunk or encoding.
+          // Node leaves a socket corked if `end` refuses its chunk.
           const script = steps.filter(
-            ([method, ...args]) =>
-              !storesAtOnce || method !== "end" || (isChunk(args[0]) && !args.includes("no such")),
+            ([method, chunk]) => !storesAtOnce || method !== "end" || isChunk(chunk),
           );
           const [seen, expected] = [await tracked(script), await plain(script)];
           // Node itself keeps a part for a tick, and loses it then. With the hold it may leave.
