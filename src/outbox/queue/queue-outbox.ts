@@ -20,7 +20,7 @@ import { again, createPoll, type Poll } from "./poll.js";
 import { createQueue, type Settlement } from "./queue.js";
 import { createVisitorClicks } from "./visitor-clicks.js";
 
-type Always = "cancel" | "personalData" | "erase";
+type Always = "cancel" | "personalData" | "erase" | "reportedAt";
 
 /** An outbox in a database of the host's own. */
 export interface SqlOutbox extends Omit<Outbox, Always>, Required<Pick<Outbox, Always>> {
