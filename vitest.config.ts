@@ -72,7 +72,7 @@ export default defineConfig({
       }),
       project("together", { include: [ALL], exclude: [...fast, ...ALONE, SLOW, BROWSER], isolate: false }),
       project("alone", { include: [...ALONE] }),
-      project("slow", { include: [SLOW], testTimeout: 60_000 }),
+      project("slow", { include: [SLOW], testTimeout: 180_000 }),
       // In Chromium; CHROMIUM names another than Debian's.
       project("browser", { include: [`${BROWSER}/*.test.ts`], testTimeout: 60_000 }),
     ],

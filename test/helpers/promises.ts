@@ -117,16 +117,20 @@ export function testPromises(
       },
     );
 
-    it("404, after an hour without others: the next of these within 5 s", async () => {
-      const { clock, track, waits } = start((call) => (isPoison(call) ? says(404) : yes));
-      for (let n = 0; n < 180; n++) {
-        await track("click", `poison-${n}`);
-        await clock.pass(20 * SECOND_MS);
-      }
-      const click = await track("click");
-      await clock.pass(5 * SECOND_MS);
-      expect(longest(waits([click]))).toBeLessThanOrEqual(5 * SECOND_MS);
-    });
+    // An hour of strangers takes a store minutes. What it shows is of delivery alone.
+    it.runIf(longestMs >= HOUR_MS)(
+      "404, after an hour without others: the next of these within 5 s",
+      async () => {
+        const { clock, track, waits } = start((call) => (isPoison(call) ? says(404) : yes));
+        for (let n = 0; n < 180; n++) {
+          await track("click", `poison-${n}`);
+          await clock.pass(20 * SECOND_MS);
+        }
+        const click = await track("click");
+        await clock.pass(5 * SECOND_MS);
+        expect(longest(waits([click]))).toBeLessThanOrEqual(5 * SECOND_MS);
+      },
+    );
 
     it.each(answers.slice(0, kinds).filter(([name]) => !mayBeTaken.has(name)))(
       "%s to payments, and takes others': each of these within 5 s",
