@@ -14,7 +14,7 @@ export function missing(pairs) {
     !existsSync("dist/index.js") && "the built package: npm run build",
     installs &&
       !existsSync("bench/others/node_modules/bullmq") &&
-      "the other packages: npm ci --ignore-scripts --prefix bench/others",
+      "the other packages: npm install --ignore-scripts --prefix bench/others",
     needs("redis") && !has("redis-server") && "redis-server",
     needs("gateway") && !has("nginx") && "nginx",
     needs("postgres") && !programsOfPostgres() && "PostgreSQL's server, and pg_config",
