@@ -6,8 +6,8 @@ import { readResults } from "./results.js";
 import { scenarios } from "./scenarios.js";
 
 const MARKS = [
-  "<!-- begin: from bench/others/results by `npm run bench others` -->",
-  "<!-- end: from bench/others/results -->",
+  "<!-- begin: from bench/results/others-node-20.json by `npm run bench others` -->",
+  "<!-- end: from bench/results/others-node-20.json -->",
 ];
 /** The columns and the rows of README.md. */
 const SHORT = ["fetch", "segment", "posthog", "memory", "disk"];

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { adapters } from "./adapters/index.js";
 import { LOAD, scenarios } from "./scenarios.js";
 
-const FILE = "bench/others/results/node-20.json";
+const FILE = "bench/results/others-node-20.json";
 
 /** The last results: `measuredOn`, `outcomes` by scenario and adapter, `costs` by adapter. */
 export const readResults = () => JSON.parse(readFileSync(FILE, "utf8"));

@@ -20,7 +20,7 @@ const QUICK = {
 
 /**
  * `npm run bench others`: each adapter in each scenario, then what each costs. The results go to
- * results/ and into the pages.
+ * bench/results/ and into the pages.
  *
  * @param {{ only?: readonly string[], quick?: boolean }} options `only`: what to measure again:
  * `disk`, `down`, `disk/down`, `costs`. Default: everything. `quick`: only sees that it runs: with
