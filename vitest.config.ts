@@ -1,7 +1,7 @@
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { inlineForVite } from "./inline-plugin.js";
-import { isFull } from "./test/helpers/scale.js";
+import { isAll, isFull } from "./test/helpers/scale.js";
 import { ALONE } from "./test/setup/alone.js";
 import { fastTests } from "./test/setup/fast.js";
 import tsconfig from "./tsconfig.json" with { type: "json" };
@@ -72,7 +72,7 @@ export default defineConfig({
       }),
       project("together", { include: [ALL], exclude: [...fast, ...ALONE, SLOW, BROWSER], isolate: false }),
       project("alone", { include: [...ALONE] }),
-      project("slow", { include: [SLOW], testTimeout: 180_000 }),
+      project("slow", { include: [SLOW], testTimeout: isAll ? 1_800_000 : 180_000 }),
       // In Chromium; CHROMIUM names another than Debian's.
       project("browser", { include: [`${BROWSER}/*.test.ts`], testTimeout: 60_000 }),
     ],

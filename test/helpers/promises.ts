@@ -16,8 +16,25 @@ const isPoison = (call: Call) => visitorIn(call).startsWith("poison");
 
 const NOTHING_LEFT = { queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 } };
 
+/** What a service does. Each has its promises. */
+export const GROUPS = [
+  "some visitors",
+  "a random share",
+  "down",
+  "down behind a gateway",
+  "a pause",
+  "swallowed payments",
+  "lost answers",
+  "many clicks",
+  "a flood",
+] as const;
+
+type Group = (typeof GROUPS)[number];
+
 /** The number of events: storing takes time, even if time is virtual. */
 export interface Scale {
+  /** Default: all. */
+  readonly groups?: readonly Group[];
   /** How many events wait, if many do. */
   readonly many: number;
   /** How many strangers there are at once whose events the service does not take. */
@@ -45,8 +62,11 @@ export const LEAST: Scale = {
 /** The promises in numbers of docs/delivery.md, in virtual time: every row of the table. */
 export function testPromises(
   createOutbox: (clock: FakeClock) => Outbox,
-  { many, strangers, kinds, longestMs, rounds, floods }: Scale,
+  { groups = GROUPS, many, strangers, kinds, longestMs, rounds, floods }: Scale,
 ): void {
+  const group = (name: Group, title: string, tests: () => void) =>
+    describe.runIf(groups.includes(name))(title, tests);
+
   function start(reply: (call: Call) => Reply, options: { maxAgeMs?: number } = {}) {
     const random = seeded(7);
     const rig = startDelivery({ reply, createOutbox, random, ...options });
@@ -86,7 +106,7 @@ export function testPromises(
     };
   }
 
-  describe("a service that gives some visitors' events, for ever,", () => {
+  group("some visitors", "a service that gives some visitors' events, for ever,", () => {
     const ofStatus = (status: number): [string, Reply] => [`${status}`, says(status)];
     // Of the first four, no two mean the same.
     const answers: [string, Reply][] = [
@@ -180,7 +200,7 @@ export function testPromises(
     });
   });
 
-  describe("a service that fails a random share of attempts", () => {
+  group("a random share", "a service that fails a random share of attempts", () => {
     it.each([
       [0.3, 1],
       [0.5, 0.99],
@@ -200,7 +220,7 @@ export function testPromises(
     });
   });
 
-  describe("a service that is down", () => {
+  group("down", "a service that is down", () => {
     const outages: [string, Reply, number][] = [
       ["refuses connections", refused, 0],
       ["answers 500", says(500), 0],
@@ -283,7 +303,7 @@ export function testPromises(
     });
   });
 
-  describe("a service that is down behind a gateway", () => {
+  group("down behind a gateway", "a service that is down behind a gateway", () => {
     const lengths = [10 * SECOND_MS, 10 * MINUTE_MS, 12 * HOUR_MS].filter((ms) => ms <= longestMs);
 
     it.each([502, 504])(
@@ -315,7 +335,7 @@ export function testPromises(
     );
   });
 
-  describe("a service that asks for a pause", () => {
+  group("a pause", "a service that asks for a pause", () => {
     it.each([429, 503])("with %d gets not one request before, and all within 2 s after", async (status) => {
       let until = 0;
       const { clock, service, track, settled } = start(() =>
@@ -348,7 +368,7 @@ export function testPromises(
     });
   });
 
-  describe("a service that swallows payments, and answers the rest,", () => {
+  group("swallowed payments", "a service that swallows payments, and answers the rest,", () => {
     const swallowing = ({ path }: Call) => (path.endsWith("/lead/payment") ? hanging : yes);
 
     it.each([
@@ -400,55 +420,61 @@ export function testPromises(
     });
   });
 
-  it("a service that takes each event and loses its answer gets no payment twice", async () => {
-    const { clock, service, track, settled } = start(() => ({ taken: true, afterMs: 5, silence: "sent" }));
-    for (let n = 0; n < 50; n++) await track(n % 2 ? "payment" : "click");
-    await clock.pass(Math.min(HOUR_MS, 2 * longestMs));
-    service.reply = ({ idempotencyKey = "" }) => (service.takenAt.has(idempotencyKey) ? says(409) : yes);
-    await clock.pass(Math.min(HOUR_MS, 9 * longestMs));
-    const paid = service.posts
-      .filter(({ call }) => call.path.endsWith("/lead/payment"))
-      .map(({ call }) => call.idempotencyKey);
-    expect(new Set(paid).size).toBe(paid.length);
-    const known = paid.length - (await settled()).dead.unconfirmed;
-    expect(known).toBeGreaterThan(0);
-    expect(await settled()).toMatchObject({ queued: 0, dead: { rejected: 0, expired: 0 } });
-    expect(new Set(service.taken).size).toBe(50);
-  });
+  it.runIf(groups.includes("lost answers"))(
+    "a service that takes each event and loses its answer gets no payment twice",
+    async () => {
+      const { clock, service, track, settled } = start(() => ({ taken: true, afterMs: 5, silence: "sent" }));
+      for (let n = 0; n < 50; n++) await track(n % 2 ? "payment" : "click");
+      await clock.pass(Math.min(HOUR_MS, 2 * longestMs));
+      service.reply = ({ idempotencyKey = "" }) => (service.takenAt.has(idempotencyKey) ? says(409) : yes);
+      await clock.pass(Math.min(HOUR_MS, 9 * longestMs));
+      const paid = service.posts
+        .filter(({ call }) => call.path.endsWith("/lead/payment"))
+        .map(({ call }) => call.idempotencyKey);
+      expect(new Set(paid).size).toBe(paid.length);
+      const known = paid.length - (await settled()).dead.unconfirmed;
+      expect(known).toBeGreaterThan(0);
+      expect(await settled()).toMatchObject({ queued: 0, dead: { rejected: 0, expired: 0 } });
+      expect(new Set(service.taken).size).toBe(50);
+    },
+  );
 
-  it(`a new payment is the next to go if ${many * 100} clicks wait, and so are the click and the sign-up before it`, async () => {
-    const { clock, service, track } = start(() => ({ ...yes, afterMs: 25 }));
-    for (let n = 0; n < many; n++) await Promise.all(Array.from({ length: 100 }, () => track("click")));
-    await clock.pass(10);
-    const before = service.posts.length;
-    const payment = await track("payment");
-    await clock.pass(SECOND_MS);
-    const places = service.posts.map(({ call }) => call.idempotencyKey);
-    const paid = places.indexOf(payment.id);
-    expect(paid).toBeGreaterThanOrEqual(0);
-    expect(paid - before).toBeLessThanOrEqual(1);
-    expect(
-      service.posts.slice(0, paid).filter(({ call }) => call.path.endsWith("/click")).length,
-    ).toBeLessThanOrEqual(8);
+  it.runIf(groups.includes("many clicks"))(
+    `a new payment is the next to go if ${many * 100} clicks wait, and so are the click and the sign-up before it`,
+    async () => {
+      const { clock, service, track } = start(() => ({ ...yes, afterMs: 25 }));
+      for (let n = 0; n < many; n++) await Promise.all(Array.from({ length: 100 }, () => track("click")));
+      await clock.pass(10);
+      const before = service.posts.length;
+      const payment = await track("payment");
+      await clock.pass(SECOND_MS);
+      const places = service.posts.map(({ call }) => call.idempotencyKey);
+      const paid = places.indexOf(payment.id);
+      expect(paid).toBeGreaterThanOrEqual(0);
+      expect(paid - before).toBeLessThanOrEqual(1);
+      expect(
+        service.posts.slice(0, paid).filter(({ call }) => call.path.endsWith("/click")).length,
+      ).toBeLessThanOrEqual(8);
 
-    // A click takes one of the six slots of its endpoint: those under way end first, and no other
-    // click goes before it.
-    const reportedAt = clock.now();
-    const chain = [
-      await track("click", "payer"),
-      await track("registration", "payer"),
-      await track("payment", "payer"),
-    ];
-    await clock.pass(SECOND_MS);
-    const sent = service.posts.slice(places.length);
-    expect(sent[0]?.call.idempotencyKey).toBe(chain[0]?.id);
-    for (const [nth, { id }] of chain.entries()) {
-      const at = sent.find(({ call }) => call.idempotencyKey === id)?.at as number;
-      expect(at - reportedAt).toBeLessThanOrEqual(25 * (nth + 1));
-    }
-  });
+      // A click takes one of the six slots of its endpoint: those under way end first, and no other
+      // click goes before it.
+      const reportedAt = clock.now();
+      const chain = [
+        await track("click", "payer"),
+        await track("registration", "payer"),
+        await track("payment", "payer"),
+      ];
+      await clock.pass(SECOND_MS);
+      const sent = service.posts.slice(places.length);
+      expect(sent[0]?.call.idempotencyKey).toBe(chain[0]?.id);
+      for (const [nth, { id }] of chain.entries()) {
+        const at = sent.find(({ call }) => call.idempotencyKey === id)?.at as number;
+        expect(at - reportedAt).toBeLessThanOrEqual(25 * (nth + 1));
+      }
+    },
+  );
 
-  describe("a flood of strangers, none of whom pays, to whom the service", () => {
+  group("a flood", "a flood of strangers, none of whom pays, to whom the service", () => {
     const answers: [string, Reply, number][] = [
       ["answers 404", says(404), 0],
       ["answers 500", says(500), 0],

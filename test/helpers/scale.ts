@@ -1,10 +1,12 @@
 /**
- * How much a run tries. `npm run test:full` tries more events, more visitors and more time. `npm
- * test` starts no database server but one PostgreSQL. A file that is run alone starts what it needs.
+ * How much a run tries. `npm run test:full` tries more events, more visitors and more time; with
+ * `TEST_SCALE=all` also what it otherwise tries in turn, commit by commit. `npm test` starts no
+ * database server but one PostgreSQL. A file that is run alone starts what it needs.
  */
 const { TEST_SCALE } = process.env;
 
-export const isFull = TEST_SCALE === "full";
+export const isAll = TEST_SCALE === "all";
+export const isFull = TEST_SCALE === "full" || isAll;
 
 /**
  * Whether tests with a database server are left out: those that need another one than the PostgreSQL
