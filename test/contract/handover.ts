@@ -72,11 +72,15 @@ export function testHandover(it: StageTests): void {
     assert.equal(live.queuedAt, event.createdAt);
   });
 
-  it("sends an event that was released again as it was", async (stage) => {
-    (await stage.handOver(sample("payment"))).settle({ type: "release" });
+  it("sends an event that was released again as it was, before later ones", async (stage) => {
+    const [released, later] = [sample("payment"), sample("payment")];
+    stage.delivery.capacity = 1;
+    (await stage.handOver(released, later)).settle({ type: "release" });
     const again = await stage.delivery.next();
+    assert.equal(again.id, released.id);
     assert.deepEqual({ ...again.live.history }, { ...UNTRIED });
     again.settle(retryIn(1, { attempts: 7 }));
+    await stage.delivers(later);
     (await stage.delivery.next()).settle({ type: "release" });
 
     assert.equal((await stage.delivery.next()).live.history.attempts, 7);

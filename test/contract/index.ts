@@ -1,6 +1,7 @@
 import { describe, test } from "vitest";
 import { testBounds } from "./bounds.js";
 import { testCircuits } from "./circuits.js";
+import { testClicks } from "./clicks.js";
 import { testCutOff } from "./cut-off.js";
 import { testDeadLetterBytes } from "./dead-letter-bytes.js";
 import { testDeadLetters, testEviction } from "./dead-letters.js";
@@ -32,6 +33,7 @@ export function testOutbox(name: string, outbox: OutboxUnderTest): void {
     describe("sending", () => testHandover(itIs));
     describe("in order", () => testOrder(itIs));
     describe("the urgent first", () => testUrgency(itIs));
+    describe("the clicks of a visitor", () => testClicks(itIs));
     describe("as urgent as what waits behind it", () => testInheritedUrgency(itIs));
     describe("dead letters", () => testDeadLetters(itIs));
     if (outbox.schedules) describe("scheduled", () => testScheduled(itIs));

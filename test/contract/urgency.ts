@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import type { OutboxEvent } from "../../src/conversion/events.js";
 import { retryIn, until } from "./recorder.js";
 import { idsOf, LONG_MS, lane, sample, stranger } from "./samples.js";
 import type { StageTests } from "./stage.js";
@@ -132,22 +131,5 @@ export function testUrgency(it: StageTests): void {
     outbox.wake();
     assert.equal(outbox.idle, false);
     await delivery.deliverNext();
-  });
-
-  it("keeps 100 clicks of a visitor, and drops that visitor's oldest for a new one", async (stage) => {
-    const { sessionId } = stranger();
-    const clicks = Array.from({ length: 103 }, () => sample("click", { ...stranger(), sessionId }));
-    stage.hold();
-    await stage.add(sample("click"), ...clicks, sample("payment", { sessionId }));
-
-    await until(() => stage.delivery.dropped.length === 3, "not three clicks were dropped");
-    const dropped = stage.delivery.dropped.map(({ event: { id }, reason }) => ({ id, reason }));
-    assert.deepEqual(
-      dropped,
-      clicks.slice(0, 3).map(({ id }) => ({ id, reason: "visitor-full" })),
-    );
-    await stage.holds(102);
-    // Forgotten as well: reported again, it is no duplicate.
-    assert.equal(await stage.outbox.add(clicks[0] as OutboxEvent), "queued");
   });
 }

@@ -124,21 +124,6 @@ describeWithMariaDbServer("mysqlOutbox", (database) => {
     await expect(reopen({ pool })).rejects.toMatchObject({ code: "ERR_AFFILIATE_MYSQL_RIGHTS" });
   });
 
-  test("finds by looking what another process has stored, and what a transaction has committed", async () => {
-    await using stage = await Stage.open(() => create({ pollMs: 200 }));
-    stage.start();
-    const other = await reopen();
-    const events = [sample("payment"), sample("payment")] as const;
-    await other.add(events[0]);
-    await stage.delivers(events[0]);
-
-    const host = await database.begin();
-    await stage.outbox.add(events[1], host);
-    await host.end("commit");
-
-    await stage.delivers(events[1]);
-  });
-
   test("keeps nothing of a visitor once the event is delivered", async () => {
     await using stage = await Stage.open(() => create());
     (await stage.handOver(sample("registration"))).settle({ type: "delivered" });

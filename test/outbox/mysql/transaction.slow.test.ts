@@ -1,7 +1,7 @@
 import { type MysqlTransaction, mysqlOutbox } from "express-affiliate/mysql";
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
-import { sample, stranger } from "../../contract/samples.js";
+import { sample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 import type { HostTransaction } from "../../helpers/sql-database.js";
@@ -60,41 +60,6 @@ describeWithMariaDbServer("mysqlOutbox in the host's own transaction", (database
       expect((await first.look()).queued).toBe(1);
       await first.close();
     });
-  });
-
-  test("an open transaction holds up no delivery, and no report of another visitor", async () => {
-    await using stage = await Stage.open(() => create());
-    const visitor = stranger();
-    const host = await begin();
-    stage.start();
-    await stage.outbox.add(sample("click", visitor), host);
-
-    const others = Array.from({ length: 20 }, () => sample("payment"));
-    await stage.add(...others);
-    await stage.take(others.length);
-
-    await host.end("rollback");
-  });
-
-  test("a visitor's events go one at a time, in the order in which they were committed", async () => {
-    await using stage = await Stage.open(() => create());
-    const visitor = stranger();
-    const [first, second] = [sample("click", visitor), sample("payment", visitor)];
-    const host = await begin();
-    stage.start();
-    await stage.outbox.add(first, host);
-    const underWay = await stage.handOver(second);
-    expect(underWay.id).toBe(second.id);
-    await host.end("commit");
-
-    // Of another visitor: what is handed over after it shows that the click is held back, and not
-    // late.
-    const other = sample("payment");
-    await stage.add(other);
-    await stage.delivers(other);
-    underWay.settle({ type: "delivered" });
-
-    await stage.delivers(first);
   });
 
   test("a report of what an open transaction has reported waits for its end, and holds up no other", async () => {

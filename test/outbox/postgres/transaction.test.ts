@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sample, stranger } from "../../contract/samples.js";
-import { Stage } from "../../contract/stage.js";
+import { sample } from "../../contract/samples.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { trackerWithService } from "../../helpers/tracker-with-service.js";
 import { expectRejected, expectUnharmed, testTransactions } from "../queue/transactions.js";
@@ -14,24 +13,6 @@ describeWithPostgres("postgresOutbox in the host's own transaction", (database) 
       "set local lock_timeout = '100ms'": "canceling statement due to lock timeout",
       "set local statement_timeout = 100": "canceling statement due to statement timeout",
     },
-  });
-
-  test("two transactions about one visitor wait for nothing, and hold up no other visitor", async () => {
-    await using stage = await Stage.open(() => create({ pool: database.pool() }));
-    const visitor = stranger();
-    const [first, second] = [sample("click", visitor), sample("registration", visitor)];
-    const other = sample("payment");
-    const [one, two] = [await begin(), await begin()];
-    stage.start();
-
-    expect(await stage.outbox.add(first, one)).toBe("queued");
-    expect(await stage.outbox.add(second, two)).toBe("queued");
-    await stage.add(other);
-    await stage.delivers(other);
-    await two.end("commit");
-    await stage.delivers(second);
-    await one.end("commit");
-    await stage.delivers(first);
   });
 
   describe("a report that fails leaves the order's transaction unharmed", () => {

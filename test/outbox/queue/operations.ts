@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { HELD } from "../../../src/outbox/dead-letters.js";
 import type { Outbox } from "../../../src/outbox/outbox.js";
 import { retryIn } from "../../contract/recorder.js";
-import { DESTINATION, sample, stranger, withData } from "../../contract/samples.js";
+import { DESTINATION, LONG_MS, sample, scheduledSample, stranger, withData } from "../../contract/samples.js";
 import { REJECTED, Stage } from "../../contract/stage.js";
 import type { SqlDatabase } from "../../helpers/sql-database.js";
 
@@ -174,6 +174,20 @@ export function testOperations<Pool>(
     stage.release();
     await expect.poll(() => delivered.length).toBe(3);
     expect(delivered.filter((id) => id !== behind.id)).toEqual([first.id, second.id]);
+  });
+
+  test("holds, after a restore, scheduled payments that are due alone", async () => {
+    const outbox = await create();
+    const [due, later] = [scheduledSample(LONG_MS), scheduledSample(2 * LONG_MS)];
+    for (const payment of [due, later]) await outbox.add(payment);
+    await sql(`update $t.events set at_ms = 1 where id = '${due.id}'`);
+
+    expect(await outbox.hold()).toBe(1);
+    expect(await outbox.look()).toMatchObject({
+      queued: 1,
+      scheduled: { count: 1 },
+      dead: { unconfirmed: 1 },
+    });
   });
 
   test("a process knows of payments that another one has held without an answer, until one is delivered", async () => {

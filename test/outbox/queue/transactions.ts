@@ -1,5 +1,7 @@
+import type { OutboxEvent } from "express-affiliate";
 import { describe, expect, test } from "vitest";
-import { sample, stranger } from "../../contract/samples.js";
+import { clicksOf } from "../../contract/clicks.js";
+import { LONG_MS, lane, sample, scheduledSample, stranger } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import type { HostTransaction, SqlDatabase } from "../../helpers/sql-database.js";
 import { trackerWithService } from "../../helpers/tracker-with-service.js";
@@ -88,6 +90,66 @@ export function testTransactions(
 
     stage.start();
     await stage.delivers(first, second);
+  });
+
+  test("two transactions about one visitor wait for nothing, hold up nobody, and go in the order in which they commit", async () => {
+    await using stage = await Stage.open(() => create());
+    const visitor = stranger();
+    const [first, second] = [sample("click", visitor), sample("registration", visitor)];
+    const [one, two] = [await begin(), await begin()];
+    stage.start();
+    expect(await stage.outbox.add(first, one)).toBe("queued");
+    expect(await stage.outbox.add(second, two)).toBe("queued");
+    const others = Array.from({ length: 20 }, () => sample("payment"));
+    await stage.add(...others);
+    await stage.delivers(...others);
+
+    await two.end("commit");
+    const underWay = await stage.delivery.next();
+    expect(underWay.id).toBe(second.id);
+    await one.end("commit");
+
+    // Of another visitor: what is sent after it shows that the click is held back, and not late.
+    const other = sample("payment");
+    await stage.add(other);
+    await stage.delivers(other);
+    underWay.settle({ type: "delivered" });
+    await stage.delivers(first);
+  });
+
+  test("a click in the host's own transaction makes the visitor's oldest give way", async () => {
+    await using stage = await Stage.open(() => create());
+    stage.hold();
+    const [last, ...clicks] = clicksOf(101) as [OutboxEvent, ...OutboxEvent[]];
+    await Promise.all(clicks.map((click) => stage.add(click)));
+    const host = await begin();
+    expect(await stage.outbox.add(last, host)).toBe("queued");
+    await host.end("commit");
+    // A claim finds it.
+    stage.delivery.lanes = [lane("lead/payment")];
+    stage.release();
+
+    const dropped = () => stage.delivery.dropped.map(({ event }) => event.id);
+    await expect.poll(dropped).toEqual([clicks[0]?.id]);
+    await stage.holds(100);
+  });
+
+  test("scheduled payments are part of it, and are cancelled only once it has committed", async () => {
+    await using stage = await Stage.open(() => create());
+    const [committed, rolledBack] = [scheduledSample(LONG_MS), scheduledSample(LONG_MS)];
+    for (const [payment, how] of [
+      [rolledBack, "rollback"],
+      [committed, "commit"],
+    ] as const) {
+      const host = await begin();
+      expect(await stage.outbox.add(payment, host)).toBe("queued");
+      expect(await stage.outbox.cancel?.(payment.id)).toBe("unknown");
+      await host.end(how);
+    }
+    stage.hold();
+    expect(await stage.outbox.cancel?.(rolledBack.id)).toBe("unknown");
+    expect(await stage.outbox.cancel?.(committed.id)).toBe("cancelled");
+    expect(await stage.outbox.add(committed)).toBe("duplicate");
   });
 
   test("two transactions that report two visitors in opposite order both commit", async () => {

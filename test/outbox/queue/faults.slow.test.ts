@@ -1,15 +1,33 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type Clock, systemClock } from "../../../src/shared/clock.js";
 import { retryIn } from "../../contract/recorder.js";
-import { idsOf, sample } from "../../contract/samples.js";
+import { idsOf, sample, stranger } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
+import { run } from "../../helpers/deliver.js";
+import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 import type { OwnServer } from "../../helpers/own-server.js";
+import { describeWithPostgresServer } from "../../helpers/postgres.js";
 import type { SqlDatabase } from "../../helpers/sql-database.js";
 import { runNode, userProject } from "../../helpers/user-project.js";
 
 const HOUR_MS = 3_600_000;
+
+/** Modules that export `outboxOf`. */
+const POSTGRES = `
+import { postgresOutbox } from "express-affiliate/postgres";
+import pg from "pg";
+
+export const outboxOf = (connectionString, schema) =>
+  postgresOutbox({ pool: new pg.Pool({ connectionString }), schema, leaseMs: 1_000 });
+`;
+const MARIADB = `
+import { mysqlOutbox } from "express-affiliate/mysql";
+import mysql from "mysql2/promise";
+
+export const outboxOf = (uri, prefix) => mysqlOutbox({ pool: mysql.createPool(uri), prefix, leaseMs: 1_000 });
+`;
 
 /** A host that reports a click and two payments to a service that never answers. */
 const VICTIM = `
@@ -27,19 +45,11 @@ const service = createServer((req) => req.resume().on("end", () => console.log(r
 `;
 
 /** What processes and either database's server may do at the worst moment. */
-export function testFaults(
+function testFaults(
   database: SqlDatabase,
-  about: {
-    victim: {
-      /** Exports `outboxOf`. */
-      readonly program: string;
-      readonly driver: string;
-      readonly args: () => readonly string[];
-    };
-  },
+  victim: { readonly program: string; readonly driver: string; readonly args: () => readonly string[] },
 ): void {
   const { create, reopen, sql, begin, claimAll } = database;
-  const { victim } = about;
   const server = () => database.own as OwnServer;
 
   test("an event waits in memory while the server does not answer, and its receipt is there within a second", async () => {
@@ -61,15 +71,24 @@ export function testFaults(
     await expect.poll(() => stage.outbox.durable).toBe(true);
   });
 
-  test("a report in a transaction fails with the transaction when the server goes away", async () => {
-    const outbox = await create();
+  test("while the server is down a report in a transaction fails with it; others wait in memory, and are sent in order once it is back", async () => {
+    await using stage = await Stage.open(() => create());
+    stage.delivery.expectsFailures = true;
+    stage.start();
+    const visitor = stranger();
+    const events = Array.from({ length: 4 }, () => sample("payment", visitor));
     const host = await begin();
     await server().halt("immediate");
 
-    await expect(outbox.add(sample("payment"), host)).rejects.toThrow();
-
+    await expect(stage.outbox.add(sample("payment"), host)).rejects.toThrow();
+    for (const event of events) expect(await stage.outbox.add(event)).toBe("in-memory");
+    expect(stage.outbox.durable).toBe(false);
     await host.end("rollback").catch(() => {});
     await server().resume();
+
+    await stage.delivers(...events);
+    await expect.poll(() => stage.outbox.durable).toBe(true);
+    expect(stage.outbox.counts().trouble).toBeUndefined();
   });
 
   test("an event taken over, and given back untried, is as much in doubt as before", async () => {
@@ -166,3 +185,56 @@ export function testFaults(
     expect(live).toMatchObject({ interrupted: false, event: { kind: "payment" } });
   });
 }
+
+describeWithMariaDbServer("faults of MariaDB and of processes on it", (database) =>
+  testFaults(database, {
+    program: MARIADB,
+    driver: "mysql2",
+    args: () => [database.server.uri, database.prefix],
+  }),
+);
+
+describeWithPostgresServer("faults of PostgreSQL and of processes on it", (database) => {
+  const { create, sql } = database;
+
+  testFaults(database, {
+    program: POSTGRES,
+    driver: "pg",
+    args: () => [database.cluster.connectionString, database.schema],
+  });
+
+  test("a report in a transaction waits as long as the host's database does", async () => {
+    const outbox = await create();
+    await outbox.add(sample("click"));
+    let answer = (_: { rows: unknown[] }) => {};
+    const query = () => new Promise<{ rows: unknown[] }>((resolve) => (answer = resolve));
+    const onReceipt = vi.fn();
+    const added = outbox.add(sample("payment"), { transaction: { query } }).then(onReceipt);
+    await sql("select pg_sleep(1.2)");
+    expect(onReceipt).not.toHaveBeenCalled();
+
+    // A savepoint, whether it is known, the insert, the savepoint's end.
+    for (const rows of [[], [], [{ stored: 1 }], []]) {
+      answer({ rows });
+      await new Promise(setImmediate);
+    }
+
+    await added;
+    expect(onReceipt).toHaveBeenCalledWith("queued");
+  });
+
+  test("goes on when every connection is cut, the one that listens included", async () => {
+    const outbox = await create({ pool: database.pool() });
+    const { delivered } = run(outbox);
+    const listening = () => sql("select from pg_stat_activity where query like 'listen%'");
+    await expect.poll(listening).toHaveLength(1);
+
+    const others = "from pg_stat_activity where pid <> pg_backend_pid()";
+    await sql(`select pg_terminate_backend(pid) ${others}`).catch(() => {});
+    const event = sample("payment");
+    await outbox.add(event);
+
+    await expect.poll(() => delivered, { timeout: 15_000 }).toEqual([event.id]);
+    await expect.poll(listening, { timeout: 15_000 }).toHaveLength(1);
+  });
+});

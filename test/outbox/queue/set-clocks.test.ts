@@ -1,10 +1,12 @@
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
-import { retryIn } from "../contract/recorder.js";
-import { sample } from "../contract/samples.js";
-import { Stage } from "../contract/stage.js";
-import { FakeClock } from "./fake-clock.js";
-import type { Settling, SqlDatabase } from "./sql-database.js";
+import { retryIn } from "../../contract/recorder.js";
+import { sample } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
+import { FakeClock } from "../../helpers/fake-clock.js";
+import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { describeWithPostgres } from "../../helpers/postgres.js";
+import type { Settling, SqlDatabase } from "../../helpers/sql-database.js";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -13,11 +15,11 @@ const DAY_MS = 24 * HOUR_MS;
 const LEASE_MS = 30 * SECOND_MS;
 const FAR = [5 * HOUR_MS, 31 * DAY_MS];
 
-/**
- * What a server's clock that is set does, and does not, and leases of different lengths: tests for
- * an outbox in a database.
- */
-export function testServerClocks<Pool>(database: SqlDatabase<Pool>): void {
+describeWithPostgres("a PostgreSQL server whose clock is set", testServerClocks);
+describeWithMariaDb("a MariaDB server whose clock is set", testServerClocks);
+
+/** What a server's clock that is set does, and does not, and leases of different lengths. */
+function testServerClocks<Pool>(database: SqlDatabase<Pool>): void {
   /**
    * A server with a clock of its own, and processes whose clocks are right, unless a test says
    * otherwise.
@@ -95,6 +97,7 @@ export function testServerClocks<Pool>(database: SqlDatabase<Pool>): void {
     world.offset = ahead;
     settle(retryIn(MINUTE_MS));
     await world.pass(10 * SECOND_MS);
+    expect(stage.delivery.ids).toEqual([id]);
     world.offset = 0;
     await world.pass(MINUTE_MS + 10 * SECOND_MS);
 
