@@ -24,6 +24,7 @@ never production.
   --require-key-for LIST the endpoints that answer 401 without the key, comma-
                          separated (default status): click, registration,
                          registrationLead, paymentLead, status, or none
+  --no-snippet-session   /snippet.js keeps the click id alone, no session id
   --help                 prints this
 
 Exit code: 0 once it has been stopped, 1 if it cannot start, 2 if the arguments
@@ -85,6 +86,7 @@ const options = {
   "api-key": text,
   "client-id": text,
   "require-key-for": text,
+  "no-snippet-session": { type: "boolean" },
   help: { type: "boolean", short: "h" },
 } as const;
 type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
@@ -108,5 +110,6 @@ function toOptions(flags: Flags): SandboxOptions {
     apiKey: flags["api-key"],
     clientId: flags["client-id"] === undefined ? undefined : Number(flags["client-id"]),
     requireKeyFor: list === undefined ? undefined : list === "none" ? [] : list.split(","),
+    snippetSession: !flags["no-snippet-session"],
   } as SandboxOptions;
 }

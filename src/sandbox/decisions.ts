@@ -14,6 +14,13 @@ export const decisions: readonly Decision[] = [
     decision: "The second click is answered as the first, and changes nothing.",
   },
   {
+    section: "§2.2",
+    open: "Whether the browser snippet keeps a session id",
+    decision:
+      "Its stand-in, /snippet.js, keeps one in the cookie svc_session_id and sends it with the click, unless the " +
+      "sandbox is started otherwise. The specification names the cookie svc_click_id alone.",
+  },
+  {
     section: "§2.3",
     open: "leadValue; lengths and patterns of fields",
     decision:

@@ -19,6 +19,12 @@ export interface SandboxOptions {
   readonly clientId?: number | undefined;
   /** The endpoints that answer 401 without the key. Default `["status"]`. */
   readonly requireKeyFor?: readonly EndpointName[] | undefined;
+  /**
+   * Whether `/snippet.js` keeps a session id in the cookie `svc_session_id`, and sends it with the
+   * click. Of a browser snippet, the specification names `svc_click_id` alone (§2.2). Default
+   * `true`.
+   */
+  readonly snippetSession?: boolean | undefined;
 }
 
 const port = z._default(z.int().check(z.minimum(0), z.maximum(65535)), 0);
@@ -40,6 +46,7 @@ const schema = z.strictObject({
   ),
   clientId: z._default(z.int().check(z.positive()), 1001),
   requireKeyFor: z._default(z.readonly(z.array(z.enum(endpointNames))), ["status"]),
+  snippetSession: z._default(z.boolean(), true),
 } satisfies { [Option in keyof SandboxOptions]-?: z.ZodMiniType<unknown, SandboxOptions[Option]> });
 
 /** Fills in defaults. Throws a TypeError that names all wrong options. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createApi } from "./api.js";
-import snippet from "./browser/snippet.js?raw";
+import snippetWithSession from "./browser/snippet.js?raw";
 import { refuseForeignPages } from "./browsers.js";
 import { endpoints } from "./endpoints.js";
 import { createFaults, type Fault, type FaultMode, type FaultOptions } from "./faults.js";
@@ -38,6 +38,7 @@ export interface Sandbox {
 }
 
 const SNIPPET = "/snippet.js";
+const withoutSession = snippetWithSession.replace("keepsSession = true", "keepsSession = false");
 
 /**
  * Starts the service. Rejects if an option is wrong, the port is taken, the file is in use, or
@@ -56,7 +57,9 @@ const SNIPPET = "/snippet.js";
  * ```
  */
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { host, port, inspectorPort, file, apiKey, clientId, requireKeyFor } = readOptions(options);
+  const { host, port, inspectorPort, file, apiKey, clientId, requireKeyFor, snippetSession } =
+    readOptions(options);
+  const snippet = snippetSession ? snippetWithSession : withoutSession;
   const ledger = openLedger(file);
   const faults = createFaults(enforce);
   const api = createApi(createService(ledger, clientId), ledger, { apiKey, requireKeyFor });

@@ -1,11 +1,13 @@
 // A stand-in for the tracking service's browser snippet, served by the sandbox. On a page that an
 // affiliate's link led to (?ref=CODE) it mints the click's id and the session's, keeps both in
-// first-party cookies, and reports the click.
+// first-party cookies, and reports the click. The session's is a decision of the sandbox, which
+// serves `keepsSession = false` if `snippetSession` is off.
 //
 //   <script src="http://127.0.0.1:4010/snippet.js" data-client-id="1001" defer></script>
 //
 // The client id may also stand in the page-level variable `svcClientId`, set before.
 (function trackClick() {
+  const keepsSession = true;
   const script = document.currentScript;
   const clientId = Number(script.dataset.clientId ?? window.svcClientId);
   const page = new URL(location.href);
@@ -20,9 +22,9 @@
   sessionStorage.setItem("svc_ref", affiliateReference);
 
   const clickId = newId();
-  const sessionId = cookie("svc_session_id") ?? newId();
+  const sessionId = keepsSession ? (cookie("svc_session_id") ?? newId()) : undefined;
   keep("svc_click_id", clickId);
-  keep("svc_session_id", sessionId);
+  if (sessionId) keep("svc_session_id", sessionId);
 
   const click = {
     clientId,
