@@ -29,7 +29,9 @@ function missing(why: string, cause?: Error): AffiliateError {
 /** Loads undici once, which takes most of the package's loading time: only if it is needed. */
 export function loadUndici(): Promise<Undici> {
   loading ??= importUndici().then(
-    (undici) => {
+    (namespace) => {
+      // If undici has a file of its own in a bundle, esbuild gives it as the default export alone.
+      const undici: Undici = "Pool" in namespace ? namespace : (namespace as { default: Undici }).default;
       if (isInJest()) loadTheRest(undici);
       return undici;
     },

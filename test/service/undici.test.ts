@@ -35,7 +35,8 @@ async function run(folder: string, file: string) {
 
 async function bundle(folder: string, options: BuildOptions): Promise<void> {
   await build({
-    ...{ entryPoints: [join(folder, "host.mjs")], outfile: join(folder, "bundle.cjs") },
+    ...{ entryPoints: [join(folder, "host.mjs")], outdir: folder, entryNames: "bundle" },
+    outExtension: { ".js": ".cjs" },
     ...{ bundle: true, platform: "node", format: "cjs", nodePaths: ["node_modules"], ...options },
   });
   await rm(join(folder, "node_modules"), { recursive: true });
@@ -69,6 +70,19 @@ test.each([{}, { minify: true }])(
     const folder = await projectWithoutUndici();
     await bundle(folder, options);
     const { code, stdout, stderr, posted } = await run(folder, "bundle.cjs");
+    expect([code, stdout, stderr]).toEqual([0, "", ""]);
+    expect(posted).toHaveLength(1);
+  },
+);
+
+test.each([{}, { minify: true }])(
+  "a bundle in several files (%j), in which undici has only a default export, delivers",
+  async (options) => {
+    const folder = await projectWithoutUndici();
+    const require = `import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);`;
+    const esm: BuildOptions = { format: "esm", outExtension: { ".js": ".mjs" }, banner: { js: require } };
+    await bundle(folder, { splitting: true, ...esm, ...options });
+    const { code, stdout, stderr, posted } = await run(folder, "bundle.mjs");
     expect([code, stdout, stderr]).toEqual([0, "", ""]);
     expect(posted).toHaveLength(1);
   },
