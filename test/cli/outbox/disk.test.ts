@@ -62,13 +62,6 @@ describe("status", () => {
     expect(json.oldestMs).toBeLessThan(4 * HOUR_MS);
   });
 
-  it("finds nothing wrong with what waits for moments only", async () => {
-    const directory = await directoryWith({ waiting: [sample("click")] });
-    expect((await outbox([directory, "status"])).out).toContain(
-      "ok      1 event queued, the oldest for less than a minute, since 20",
-    );
-  });
-
   it("says that a file was damaged and set aside", async () => {
     const directory = scratchDirectory();
     writeFileSync(join(directory, "outbox.db"), "no database".repeat(1_000));
@@ -137,39 +130,9 @@ describe("list", () => {
       expect.stringMatching(/after 1 attempt$/),
     ]);
   });
-
-  it("says that there are none", async () => {
-    const none = { code: 0, out: "ok      no dead letters" };
-    expect(await outbox([await directoryWith(), "list"])).toMatchObject(none);
-  });
-});
-
-describe("retry", () => {
-  it("queues all again, and finds none the second time", async () => {
-    const directory = await directoryWith({ dead: [sample("payment"), sample("click")] });
-
-    const args = [directory, "retry", "--all"];
-    expect(await jsonOf(args)).toEqual({ code: 0, json: { retried: 2, notFound: [] } });
-    expect(await outbox(args)).toMatchObject({ code: 0, out: "ok      no dead letters" });
-    expect(await found(directory)).toEqual({ queued: 2, dead: 0 });
-  });
 });
 
 describe("discard", () => {
-  it("forgets those that are named, but not their ids, and says which is not there", async () => {
-    const dead = [sample("payment"), sample("payment")] as const;
-    const directory = await directoryWith({ dead });
-
-    expect(await outbox([directory, "discard", dead[0].id, "unknown"])).toMatchObject({
-      code: 1,
-      out: "ok      1 dead letter discarded\nWRONG   there is no dead letter with the id unknown",
-    });
-    expect(await found(directory)).toEqual({ queued: 0, dead: 1 });
-    const reopened = diskOutbox({ directory });
-    expect(await reopened.add(dead[0])).toBe("duplicate");
-    await reopened.close();
-  });
-
   it("forgets all", async () => {
     const directory = await directoryWith({ dead: [sample("payment"), sample("click")] });
 
