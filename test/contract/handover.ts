@@ -25,15 +25,6 @@ export function testHandover(it: StageTests): void {
     assert.deepEqual((await stage.handOver(odd)).live.event, odd);
   });
 
-  it("sends what was added before it was started", async (stage) => {
-    const event = sample("click");
-    await stage.add(event);
-    stage.start();
-
-    await stage.delivers(event);
-    await stage.empty();
-  });
-
   it("sends no more at once than there is capacity for, and the rest when it is woken", async (stage) => {
     const { delivery, outbox } = stage;
     const events = Array.from({ length: 5 }, () => sample("payment"));

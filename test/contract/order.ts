@@ -60,15 +60,6 @@ export function testOrder(it: StageTests): void {
     await stage.delivers(other, first, second);
   });
 
-  it("lets the next event of a visitor pass a dead one", async (stage) => {
-    const visitor = stranger();
-    const [first, second] = [sample("click", visitor), sample("payment", visitor)];
-
-    (await stage.handOver(first, second)).settle({ type: "dead", ...REJECTED });
-
-    await stage.delivers(second);
-  });
-
   it("keeps order through hundreds of events with failures of every kind", async (stage) => {
     const random = seeded(20_240_229);
     const visitors = Array.from({ length: 12 }, () => stranger());

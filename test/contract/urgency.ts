@@ -15,18 +15,6 @@ export function testUrgency(it: StageTests): void {
     assert.deepEqual(idsOf(await stage.take(6)), idsOf([...payments, byClick, bySession, ...clicks]));
   });
 
-  it("sends a payment before a thousand clicks that came before it", async (stage) => {
-    stage.delivery.capacity = 1;
-    const underWay = await stage.handOver(sample("click"));
-    await Promise.all(Array.from({ length: 1_000 }, () => stage.add(sample("click"))));
-    const payment = sample("payment");
-    await stage.add(payment);
-
-    underWay.settle({ type: "delivered" });
-
-    assert.equal((await stage.delivery.next()).id, payment.id);
-  });
-
   it("has a payment wait for its visitor's click, whatever is more urgent", async (stage) => {
     const visitor = stranger();
     const [click, payment, other] = [sample("click", visitor), sample("payment", visitor), sample("payment")];

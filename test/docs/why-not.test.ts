@@ -321,13 +321,6 @@ describe("dropped", () => {
   });
 });
 
-it("the tracker counts a duplicate, and says so once, outside production", async () => {
-  const { tracker, referred, lines } = await shopWith();
-  for (let visit = 0; visit < 2; visit++) await referred().post("/");
-  expect(tracker.stats().duplicates).toBe(1);
-  await expect.poll(() => lines).toEqual([expect.stringContaining("is a duplicate")]);
-});
-
 describe("it waits", () => {
   const services: Record<string, () => Promise<string>> = {
     "the key is wrong": async () => (await startSandbox({ requireKeyFor: ["paymentLead", "status"] })).url,

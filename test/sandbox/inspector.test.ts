@@ -180,14 +180,6 @@ describe("what is shown", () => {
     expect(names(await shown("?state=linked&affiliate=A3"))).toEqual(["v3@shop.test"]);
   });
 
-  test("can be narrowed to requests by what they contain and how they were answered", async () => {
-    const { shown } = await aFewVisitors();
-    const paths = async (query: string) => (await shown(query)).requests.shown.map(({ path }) => path);
-    expect(await paths("?answered=4")).toEqual(["/api/v1/tracking/lead/payment"]);
-    expect(await paths("?containing=v2%40shop")).toEqual(["/api/v1/tracking/registration"]);
-    expect(await paths("?answered=none")).toEqual([]);
-  });
-
   test("is a visitor with the click that it was linked to, however long ago that was", async () => {
     const others = [1, 2, 3].map((other) => clicked({ clickId: `o-${other}`, sessionId: "o" }));
     const steps = [clicked(), registered(), ...others, paid({ sessionId: undefined })];
@@ -237,14 +229,6 @@ describe("what is shown", () => {
 describe("its buttons", () => {
   const press = (sandbox: Sandbox, path: string, body: string, type = "application/json") =>
     fetch(`${sandbox.inspectorUrl}/${path}`, { method: "POST", body, headers: { "content-type": type } });
-
-  test("set a fault and heal it", async ({ sandbox }) => {
-    const down = await press(sandbox, "fault", '{"mode":"slow","forMs":60000,"delayMs":5}');
-    expect(await down.json()).toMatchObject({ mode: "slow", delayMs: 5 });
-    expect(sandbox.fault.mode).toBe("slow");
-    await press(sandbox, "fault", '{"mode":"ok"}');
-    expect(sandbox.fault.mode).toBe("ok");
-  });
 
   test("refuse what is no fault", async ({ sandbox }) => {
     const wrong = ['{"mode":"asleep"}', '{"mode":"slow","delayMs":-1}', '{"mode":"500","forMs":1e12}', "[]"];

@@ -206,13 +206,6 @@ describe("a memory outbox", () => {
     expect(again).toEqual(["duplicate", "duplicate", "duplicate", "queued"]);
   });
 
-  it("refuses to take part in a transaction", async () => {
-    const { outbox } = start({});
-    await expect(outbox.add(makeEvent("payment", {}, 1), { transaction: {} })).rejects.toMatchObject({
-      code: "ERR_AFFILIATE_TRANSACTION",
-    });
-  });
-
   it("says what is wrong with its options", () => {
     expect(() => memoryOutbox({ maxEvents: 0 })).toThrow(/memoryOutbox.*maxEvents.*positive integer/);
     expect(() => memoryOutbox({ maxEvent: 1 } as never)).toThrow(/did you mean `maxEvents`/);
