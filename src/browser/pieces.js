@@ -25,6 +25,26 @@ export function foreign(text, tag = "bdi") {
   return html`<${tag} class="foreign" dir="auto">${written(String(text))}<//>`;
 }
 
+const LONGEST_ID = 20;
+
+/**
+ * An id. Of a long one its beginning and its end, the whole in its title, and a button that copies
+ * it. A page of another machine without HTTPS may copy nothing, and has the whole.
+ */
+export function identifier(id) {
+  const text = String(id);
+  if (text.length <= LONGEST_ID || !navigator.clipboard) return foreign(text, "code");
+  const copy = async ({ currentTarget: button }) => {
+    await navigator.clipboard.writeText(text);
+    button.dataset.copied = "";
+  };
+  return html`
+    <span class="id" title=${written(text)}>${foreign(`${text.slice(0, 12)}…${text.slice(-4)}`, "code")}${" "}
+      <button type="button" aria-label=${`Copy ${written(text)}`} onClick=${copy}>Copy</button>
+    </span>
+  `;
+}
+
 /**
  * Writes characters that cannot be seen, look like a space or turn the text around them as
  * `\u202e`: two names that differ do not look alike.

@@ -106,9 +106,9 @@ describeInChromium("the inspector", ({ openPage }) => {
       const page = await inspect(sandbox);
       const names = () => page.locator(".visitor h4 .foreign").allTextContents();
       await page.getByLabel("Affiliate", { exact: true }).selectOption("KIRAN");
-      await expect.poll(names).toEqual(["s-51ee", "dana@shop.test"]);
+      await expect.poll(names).toEqual(["KIRAN’s visitor", "dana@shop.test"]);
       await page.getByLabel("State").selectOption("only clicked");
-      await expect.poll(names).toEqual(["s-51ee"]);
+      await expect.poll(names).toEqual(["KIRAN’s visitor"]);
       await page.getByLabel("Affiliate", { exact: true }).selectOption("any affiliate");
       await page.getByLabel("State").selectOption("any state");
       await page.getByLabel("Visitor", { exact: true }).fill("eli@");
@@ -127,10 +127,20 @@ describeInChromium("the inspector", ({ openPage }) => {
       expect(await stream.getByText("of 120").count()).toBe(0);
 
       for (let each = 0; each < 30; each += 1)
-        await sendClick(sandbox, { clickId: `again-${each}`, sessionId: "s-7" });
-      await visitor(page, /^s-7 /).getByText("20 of 31").waitFor();
-      await visitor(page, /^s-7 /).getByRole("button", { name: "Show more" }).click();
-      await expect.poll(() => visitor(page, /^s-7 /).locator(".entry").count()).toBe(31);
+        await sendClick(sandbox, { clickId: `again-${each}`, sessionId: "s-7", affiliateReference: "s-7" });
+      await visitor(page, /^s-7’s visitor/)
+        .getByText("20 of 31")
+        .waitFor();
+      await visitor(page, /^s-7’s visitor/)
+        .getByRole("button", { name: "Show more" })
+        .click();
+      await expect
+        .poll(() =>
+          visitor(page, /^s-7’s visitor/)
+            .locator(".entry")
+            .count(),
+        )
+        .toBe(31);
     });
 
     test("keeps its headings in view", async ({ sandbox }) => {
@@ -176,11 +186,26 @@ describeInChromium("the inspector", ({ openPage }) => {
       await page.locator("strong").getByText(evil("reference")).first().waitFor();
       await page.locator("#requests a").first().click();
       await page.locator("#request pre").getByText(evil("body")).waitFor();
-      for (const name of ["name", "customer", "source", "session"]) {
+      for (const name of ["name", "source"])
         expect(await page.getByRole("main").textContent()).toContain(evil(name));
-      }
+      for (const name of ["customer", "session"])
+        expect(await page.getByRole("main").getByTitle(evil(name)).count()).toBeGreaterThan(0);
       expect(await page.locator("main script, main img, dialog script, dialog img").count()).toBe(0);
       expect(requested.filter((path) => path.includes("evil"))).toEqual([]);
+    });
+
+    test("shortens a long id, with the whole in a title, and copies the whole", async ({ sandbox }) => {
+      const sessionId = "svc-0b1e6f7a-5f0c-4a55-9c1e-3f8f2d1a7c42";
+      await sendClick(sandbox, { clickId: "c-1", sessionId });
+      const page = await inspect(sandbox);
+      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+      const row = visitor(page, "ALICE’s visitor");
+      const id = row.getByTitle(sessionId);
+      expect(await id.locator("code").textContent()).toBe("svc-0b1e6f7a…7c42");
+      await id.getByRole("button", { name: `Copy ${sessionId}` }).click();
+      await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(sessionId);
+      expect(await row.getByText("c-1").textContent()).toBe("c-1");
+      expect(await row.getByRole("button").count()).toBe(1);
     });
 
     test("keeps its lines the right way round, whatever the script of a name", async ({ sandbox }) => {
@@ -300,7 +325,10 @@ describeInChromium("the inspector", ({ openPage }) => {
       await page.locator(".visitor").first().getByText("bo@shop.test").first().waitFor();
       expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("request 4");
       const names = await page.locator(".visitor h4 .foreign").allTextContents();
-      expect(names).toEqual(["bo@shop.test", ...[9, 8, 7, 6, 5, 4, 2, 1, 0].map((each) => `s-${each}`)]);
+      expect(names).toEqual([
+        "bo@shop.test",
+        ...[9, 8, 7, 6, 5, 4, 2, 1, 0].map((each) => `s-${each}’s visitor`),
+      ]);
     });
   });
 
@@ -427,7 +455,7 @@ describeInChromium("the inspector", ({ openPage }) => {
       await page.keyboard.press("j");
       await page.keyboard.press("k");
       const name = () => page.evaluate(() => document.activeElement?.querySelector(".foreign")?.textContent);
-      expect(await name()).toBe("s-2");
+      expect(await name()).toBe("s-2’s visitor");
       await page.keyboard.press("f");
       expect(await page.evaluate(() => document.activeElement?.textContent?.trim())).toBe("ok");
       await page.keyboard.press("r");
@@ -539,8 +567,10 @@ async function affiliatesIn(page: Page): Promise<string[]> {
 }
 
 async function manyVisitors(sandbox: Sandbox, count: number, name = ""): Promise<void> {
-  for (let each = 0; each < count; each += 1)
-    await sendClick(sandbox, { clickId: `c${name}-${each}`, sessionId: `s${name}-${each}` });
+  for (let each = 0; each < count; each += 1) {
+    const id = `s${name}-${each}`;
+    await sendClick(sandbox, { clickId: `c${name}-${each}`, sessionId: id, affiliateReference: id });
+  }
 }
 
 async function aBusyDay(sandbox: Sandbox): Promise<void> {

@@ -151,7 +151,10 @@ describe("what is shown", () => {
   test("says how many there are if it is cut, and more comes when asked for", async () => {
     const { shown } = await aFewVisitors();
     const cut = await shown("?visitors=2&requests=5");
-    expect(cut.visitors).toMatchObject({ total: 4, shown: [{ name: "s-4" }, { name: "v3@shop.test" }] });
+    expect(cut.visitors).toMatchObject({
+      total: 4,
+      shown: [{ name: "A1’s visitor" }, { name: "v3@shop.test" }],
+    });
     expect(cut.requests).toMatchObject({ total: 9, shown: { length: 5 } });
     expect((await shown("?visitors=102")).visitors.shown).toHaveLength(4);
     const { total, shown: affiliates } = (await shown("?affiliates=1")).affiliates;
@@ -174,9 +177,9 @@ describe("what is shown", () => {
     const { shown } = await aFewVisitors();
     expect(names(await shown("?search=DI%40SHOP"))).toEqual(["Di@shop.test"]);
     expect(names(await shown("?search=s-2"))).toEqual(["v2@shop.test"]);
-    expect(names(await shown("?affiliate=A1"))).toEqual(["s-4", "v1@shop.test"]);
+    expect(names(await shown("?affiliate=A1"))).toEqual(["A1’s visitor", "v1@shop.test"]);
     expect(names(await shown("?state=not-linked"))).toEqual(["Di@shop.test"]);
-    expect(names(await shown("?state=clicked"))).toEqual(["s-4"]);
+    expect(names(await shown("?state=clicked"))).toEqual(["A1’s visitor"]);
     expect(names(await shown("?state=linked&affiliate=A3"))).toEqual(["v3@shop.test"]);
   });
 

@@ -51,6 +51,10 @@ test.each([
 
 test("the visitor who was there last comes first, also within one millisecond", () => {
   const sessions = ["s-1", "s-2", "s-3", "s-2", "s-4", "s-1"];
-  const steps = sessions.map((sessionId) => clicked({ sessionId, clickId: undefined }));
-  expect(visitorsAfter(steps, 0).map(({ name }) => name)).toEqual(["s-1", "s-4", "s-2", "s-3"]);
+  const steps = sessions.map((sessionId) =>
+    clicked({ sessionId, clickId: undefined, affiliateReference: sessionId }),
+  );
+  expect(visitorsAfter(steps, 0).map(({ name }) => name)).toEqual(
+    ["s-1", "s-4", "s-2", "s-3"].map((affiliate) => `${affiliate}’s visitor`),
+  );
 });

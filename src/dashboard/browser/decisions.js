@@ -1,6 +1,6 @@
 // What the reader does to dead letters, with a question before what cannot be taken back.
 import { $, change, html, shown } from "../../browser/page.js";
-import { amount, countOf, foreign, time } from "../../browser/pieces.js";
+import { amount, countOf, foreign, identifier, time } from "../../browser/pieces.js";
 import { look } from "./look.js";
 import { ask } from "./question.js";
 import { post, read } from "./server.js";
@@ -160,5 +160,5 @@ function wanted(filter) {
 /** What the host calls it; a click has only its own id. */
 export function nameOf({ paymentId, customerId, clickId }) {
   const name = paymentId ?? customerId ?? clickId;
-  return name !== undefined && foreign(name, "code");
+  return name !== undefined && identifier(name);
 }

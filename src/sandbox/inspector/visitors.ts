@@ -4,7 +4,7 @@ import type { Click, Lead, Payment, Registration } from "../ledger/entries.js";
 export interface Visitor {
   /** The same from state to state: the kind and number of the first entry. */
   readonly key: string;
-  /** The customer's name or e-mail address, otherwise an id. */
+  /** The customer's name or e-mail address; before a lead came, `<affiliate>’s visitor`. */
   readonly name: string;
   readonly clicks: Click[];
   readonly registrations: Registration[];
@@ -47,10 +47,9 @@ function visitorOf(entries: (Click | Lead)[]): Visitor {
   const registrations = entries.filter((entry): entry is Registration => entry.kind === "registration");
   const payments = entries.filter((entry): entry is Payment => entry.kind === "payment");
   const lead = registrations.at(-1) ?? payments.at(-1);
-  const id = first.sessionId ?? first.clickId ?? `click ${first.id}`;
   return {
     key: `${first.kind === "click" ? "click" : "lead"}-${first.id}`,
-    name: lead?.customerName || lead?.customerEmail || id,
+    name: lead?.customerName || lead?.customerEmail || `${clicks.at(-1)?.affiliateReference}’s visitor`,
     clicks,
     registrations,
     payments,

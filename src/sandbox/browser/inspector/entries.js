@@ -1,6 +1,6 @@
 // One click, registration or payment, and why it was linked to no click.
 import { html } from "../../../browser/page.js";
-import { amount, foreign, span, time } from "../../../browser/pieces.js";
+import { amount, foreign, identifier, span, time } from "../../../browser/pieces.js";
 
 const links = {
   clickId: "the click id",
@@ -24,7 +24,7 @@ export function clickEntry(click) {
     <div class="entry" key=${id}>
       <p>${foreign(affiliateReference, "strong")} ${time(at)} ${requestLink(click)}</p>
       <p class="quiet">
-        ${Object.entries(fields).map(([field, name]) => click[field] && html`${name} ${code(click[field])} `)}
+        ${Object.entries(fields).map(([field, name]) => click[field] && html`${name} ${identifier(click[field])} `)}
         ${source && html`from ${foreign(source)}`}
       </p>
       ${clickedUrl && html`<p class="quiet">${foreign(clickedUrl)}</p>`}
@@ -40,7 +40,7 @@ export function leadEntry(lead, visitor) {
       <p>${foreign(headline, "strong")} ${time(at)} ${requestLink(lead)}</p>
       <p class="quiet">
         ${![headline, visitor].includes(customerEmail) && html`${foreign(customerEmail)} `}
-        ${customerId && html`customer ${foreign(customerId)}`}
+        ${customerId && html`customer ${identifier(customerId)}`}
       </p>
       ${why ? html`<p class="lost">not linked</p>` : linked(lead)}
     </div>
@@ -64,7 +64,7 @@ export function whyNotLinked(lead, _nth, { length }) {
     <p class="why" key=${`why-${id}`}>
       ${length > 1 && html`${foreign(headlineOf(lead))}: `}
       <strong class="lost">Not linked: ${reasons[notLinked]}. </strong>
-      ${carried ? html`It carried the ${fields[carried.field]} ${code(carried.value)}. ` : "It carried no id. "}
+      ${carried ? html`It carried the ${fields[carried.field]} ${identifier(carried.value)}. ` : "It carried no id. "}
       ${nearest ? nearestClick(nearest, carried) : "No click came before it. "}
       ${kind === "payment" && html`${foreign(customerEmail)} ${registered(registration)}`}
     </p>
@@ -80,13 +80,13 @@ function nearestClick(click, carried) {
   if (relation === "same-click-id" || relation === "same-session")
     return html`The same id has ${name}, which came ${when}${whose}. `;
   if (relation === "number") {
-    const its = clickId && html`; its click id is ${code(clickId)}`;
+    const its = clickId && html`; its click id is ${identifier(clickId)}`;
     return html`That is the number that the service gave ${name}${its}. `;
   }
   if (relation === "other-id")
     return html`That is the ${carried.field === "clickId" ? "session id" : "click id"} of ${name}. `;
   const field = carried?.field ?? "sessionId";
-  const its = click[field] && html`, with the ${fields[field]} ${code(click[field])}`;
+  const its = click[field] && html`, with the ${fields[field]} ${identifier(click[field])}`;
   return html`The nearest is ${name}, ${when}${its}${whose}. `;
 }
 
@@ -96,8 +96,6 @@ function registered(registration) {
   if (!linked) return `registered (lead ${id}), and that was linked to no click either.`;
   return `registered (lead ${id}) ${afterMs > 0 ? `${span(afterMs)} after it` : "before it"}.`;
 }
-
-const code = (text) => foreign(text, "code");
 
 function requestLink({ request }) {
   return request && html`<a href=${`#request-${request}`}>request ${request}</a>`;
