@@ -1,7 +1,7 @@
 /**
  * `npm run proof pm2`, after `npm run build`
  *
- * Runs the server and the ecosystem file of docs/deployment.md under PM2 itself: cluster workers
+ * Runs the server of docs/production.md and the ecosystem file of docs/deployment.md under PM2 itself: cluster workers
  * that share a directory. Orders come in while the service is down and while PM2 reloads all
  * workers. Every order that was answered with 200 must have reached the service, once, and PM2 must
  * have killed no worker. Exits with 1 if that is not so. PM2 is installed into the cache first.
@@ -30,11 +30,14 @@ if (!existsSync(program)) {
 }
 
 const folder = scratch();
-const blockUnder = (heading: string) =>
-  blocksOf("docs/deployment.md").find((block) => block.heading === heading)?.code ?? "";
+const blockUnder = (page: string, heading: string) =>
+  blocksOf(page).find((block) => block.heading === heading)?.code ?? "";
 writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-writeFileSync(join(folder, "server.js"), shopToServe + blockUnder("Which shutdown"));
-writeFileSync(join(folder, "ecosystem.config.cjs"), blockUnder("PM2 and cluster"));
+writeFileSync(
+  join(folder, "server.js"),
+  shopToServe + blockUnder("docs/production.md", "The end of a process"),
+);
+writeFileSync(join(folder, "ecosystem.config.cjs"), blockUnder("docs/deployment.md", "PM2 and cluster"));
 mkdirSync(join(folder, "node_modules/@photostructure"), { recursive: true });
 symlinkSync(root, join(folder, "node_modules/express-affiliate"));
 for (const name of ["express", "@photostructure/sqlite"]) {

@@ -10,8 +10,8 @@ const MARKS = [
   "<!-- end: from bench/results/others-node-20.json -->",
 ];
 /** The columns and the rows of README.md. */
-const SHORT = ["fetch", "segment", "posthog", "memory", "disk"];
-const SHORT_ROWS = ["down", "silent", "lose", "deploy-down", "kill-down", "reload"];
+const SHORT = ["fetch", "segment", "posthog", "memory", "disk", "postgres"];
+const SHORT_ROWS = ["down", "silent", "lose", "deploy-down", "kill", "kill-down", "reload"];
 /** Our outboxes that keep payments outside the process. */
 const KEPT_OUTSIDE = ["disk", "postgres"];
 

@@ -1,55 +1,12 @@
-import { once } from "node:events";
-import type { Sandbox } from "express-affiliate/sandbox";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
-import { shopToServe } from "../helpers/docs/server.js";
 import { browser, envFor, startShop } from "../helpers/docs/shop.js";
-import { closedPort } from "../helpers/faulty-service.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
 import { startSandbox } from "../sandbox/helpers.js";
 
 const page = pageToRun("docs/deployment.md");
-
-/** Starts the server of a project. */
-async function startServer(folder: string, sandbox: Sandbox) {
-  const port = await closedPort();
-  const env = { ...process.env, ...envFor(sandbox), PORT: String(port) };
-  const child = runNode(folder, ["server.mjs"], { env });
-  const output = outputOf(child);
-  await Promise.race([once(child.stdout as NodeJS.ReadableStream, "data"), output]);
-  return {
-    child,
-    output,
-    pay: (id: string, total: number) =>
-      fetch(`http://127.0.0.1:${port}/checkout/complete`, {
-        method: "POST",
-        headers: { "content-type": "application/json", cookie: "svc_session_id=s1" },
-        body: JSON.stringify({ id, email: "ada@shop.example", total }),
-      }),
-  };
-}
-
-it("a server with the disk outbox keeps what waits when SIGTERM ends it, for the next, which SIGINT ends", async () => {
-  const sandbox = await startSandbox();
-  const code = shopToServe + page.codeToRun("Which shutdown");
-  const folder = await userProject({ "server.mjs": code }, ["express", "@photostructure/sqlite"]);
-  await sandbox.fail("down");
-  const first = await startServer(folder, sandbox);
-  expect((await first.pay("o1", 10)).status).toBe(200);
-  first.child.kill("SIGTERM");
-  expect(await first.output).toMatchObject({ code: 0, stderr: "" });
-
-  await sandbox.fail("ok");
-  const second = await startServer(folder, sandbox);
-  await second.pay("o1", 10);
-  await second.pay("o2", 20);
-  await expect.poll(() => sandbox.ledger.payments()).toHaveLength(2);
-  second.child.kill("SIGINT");
-  expect(await second.output).toMatchObject({ code: 0, stderr: "" });
-  expect(sandbox.ledger.payments()).toMatchObject([{ leadValue: 10 }, { leadValue: 20 }]);
-});
 
 it("the tracker leaves PM2's workers the time that they need", async () => {
   const module = { exports: { apps: [{ kill_timeout: 0 }] } };
@@ -59,7 +16,7 @@ it("the tracker leaves PM2's workers the time that they need", async () => {
 
 describe("the samples", () => {
   const page = textOf("docs/deployment.md");
-  /** What the page's own shutdown takes at most: 10 s for requests, 5 s for the tracker. */
+  /** What the shutdown of docs/production.md takes at most: 10 s for requests, 5 s for the tracker. */
   const shutdownSeconds = 15;
 
   it("have a Dockerfile from which signals reach Node, with time for the shutdown", () => {

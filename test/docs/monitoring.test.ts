@@ -290,26 +290,3 @@ describe("traces", () => {
     expect(attempts()).toMatchObject([{ links: [], status: { code: 0 } }]);
   });
 });
-
-describe("probes", () => {
-  it("do not ask the service, and fail while the process shuts down", async () => {
-    const { app, tracker, sandbox } = await startShop();
-    await page.run("Readiness and liveness", { app, tracker });
-    await sandbox.fail("down");
-    for (let id = 0; id < 5; id++) await pay(tracker, id);
-    await expect.poll(() => tracker.stats().state).toBe("paused");
-    await request(app).get("/readyz").expect(200, { tracking: "paused", queued: 5 });
-    await request(app).get("/livez").expect(200);
-    await tracker.close();
-    await request(app).get("/readyz").expect(503);
-    await request(app).get("/livez").expect(200);
-  });
-
-  it("say what is wrong with the outbox's storage", async () => {
-    const { app, tracker } = await startShop();
-    const trouble = "the database does not answer";
-    const troubled = { stats: () => ({ ...tracker.stats(), trouble }) };
-    await page.run("Readiness and liveness", { app, tracker: troubled });
-    await request(app).get("/readyz").expect(200, { tracking: trouble, queued: 0 });
-  });
-});

@@ -1,6 +1,5 @@
-import express from "express";
 import { type DiskOutboxOptions, diskOutbox } from "express-affiliate/disk";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { order } from "../helpers/conversions.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, referred, startShop } from "../helpers/docs/shop.js";
@@ -9,22 +8,16 @@ import { scratchDirectory } from "../helpers/scratch.js";
 const page = pageToRun("README.md");
 
 it("the README begins with code that reports a payment once, however often the page is reloaded", async () => {
-  const { sandbox, service } = await startShop();
-  const app = express();
-  const names = { app, ...service, checkout: async () => order };
+  const { sandbox, env } = await startShop();
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   const directory = scratchDirectory();
   const inDirectory = (options: DiskOutboxOptions) => diskOutbox({ ...options, directory });
   const modules = { "express-affiliate/disk": { diskOutbox: inDirectory } };
-  const { tracker } = await page.run("express-affiliate", names, { modules });
+  const { app, tracker } = await page.run("express-affiliate", { checkout: async () => order }, { modules });
+  vi.unstubAllEnvs();
   closing(tracker);
   for (let load = 0; load < 3; load++) await referred(app).post("/checkout").expect(200, { paid: true });
   await tracker.flush();
   expect(sandbox.ledger.payments()).toMatchObject([{ sessionId: "s1", leadValue: 19.9 }]);
   expect(tracker.stats()).toMatchObject({ delivered: 1, duplicates: 2 });
-});
-
-it("README asks for consent as it says", async () => {
-  const { consent } = await page.run("Consent");
-  const answers = [{ consent: "all" }, { consent: "none" }, {}].map((cookies) => consent({}, cookies));
-  expect(answers).toEqual([true, false, false]);
 });

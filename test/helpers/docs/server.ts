@@ -1,5 +1,5 @@
 /**
- * A shop that docs/deployment.md starts and shuts down: what its blocks have as `app` and
+ * A shop that docs/production.md starts and shuts down: what its blocks have as `app` and
  * `tracker`, for a process of its own.
  */
 export const shopToServe = `import express from "express";
