@@ -1,8 +1,4 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Express, RequestHandler } from "express";
-import { affiliate } from "express-affiliate";
 import { createSandbox, type Sandbox } from "express-affiliate/sandbox";
 import { browser } from "../../test/frameworks/kit/browser.js";
 import { eachExpress } from "../../test/helpers/express.js";
@@ -11,7 +7,7 @@ import type { Figure } from "../world/shared/part.js";
 import { countScene, emailOf, referenceOf, type Visitor } from "./shared/census.js";
 import { installed } from "./shared/packages.js";
 import type { Part, Scene } from "./shared/part.js";
-import { addRoutes } from "./shared/shop.js";
+import { startShop } from "./shared/shop.js";
 
 const PACKAGES = { "http-proxy-middleware": "4.2.2", "express-http-proxy": "2.1.2", apicache: "1.6.3" };
 
@@ -39,7 +35,7 @@ export default {
 
     const sandbox = await createSandbox();
     let asked = 0;
-    const shop = createServer((req, res) => {
+    const shop = await serve((req, res) => {
       asked++;
       res.setHeader("Cache-Control", "public, max-age=60");
       res.writeHead(200, {
@@ -47,9 +43,8 @@ export default {
         "Set-Cookie": ["basket=empty; Path=/", "theme=dark"],
       });
       res.end(`<title>${req.url}</title>`);
-    }).listen(0, "127.0.0.1");
-    await once(shop, "listening");
-    const address = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
+    });
+    const address = `http://127.0.0.1:${shop.port}`;
 
     const scenes: Scene[] = [];
     const figures: Figure[] = [];
@@ -67,8 +62,7 @@ export default {
           });
       }
     }
-    shop.closeAllConnections();
-    shop.close();
+    await shop.stop();
     await sandbox.close();
     return { scenes, figures };
   },
@@ -82,15 +76,11 @@ async function walk(
   sandbox: Sandbox,
   count: number,
 ): Promise<Scene> {
-  const { url: baseUrl, clientId, apiKey } = sandbox;
-  const logger = { warn: () => {}, error: console.error };
-  const tracker = affiliate({ baseUrl, clientId, apiKey, logger });
-  const app = express();
-  app.use(tracker, tracker.onClick());
-  app.get("/", ...front);
-  addRoutes(app, tracker);
-  const { port, stop } = await serve(app);
-
+  const { port, close } = await startShop({
+    sandbox,
+    create: express,
+    pages: (app) => app.get("/", ...front),
+  });
   const reference = referenceOf(name, "a");
   const link = `/?ref=${reference}`;
   const visitors: Visitor[] = [];
@@ -107,9 +97,7 @@ async function walk(
     await visitor.post("/checkout", { email, order: email });
     visitors.push({ email, clicks: [reference], credited: reference });
   }
-  await tracker.flush({ timeoutMs: 60_000 });
-  await tracker.close();
-  await stop();
+  await close();
   const scene = countScene(name, visitors, sandbox.ledger);
   return { ...scene, wrong: [...scene.wrong, ...wrong] };
 }

@@ -1,10 +1,10 @@
 import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Express } from "express";
 
 /** Listens on a free port of this machine. */
-export async function serve(app: Express): Promise<{ port: number; stop(): Promise<void> }> {
-  const server = app.listen(0, "127.0.0.1");
+export async function serve(app: RequestListener): Promise<{ port: number; stop(): Promise<void> }> {
+  const server = createServer(app).listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
     port: (server.address() as AddressInfo).port,
