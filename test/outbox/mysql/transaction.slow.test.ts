@@ -34,6 +34,7 @@ describeWithMariaDbServer("mysqlOutbox in the host's own transaction", (database
   testTransactions(database, {
     isolations: ["repeatable read", "read committed", "serializable", "read uncommitted"],
     limits: { "set innodb_lock_wait_timeout = 1": "Lock wait timeout" },
+    poolOfOne: () => database.pool({ connectionLimit: 1 }),
   });
 
   describe.each(Object.entries(shapes))("if the server's errors come %s", (_how, shape) => {
@@ -141,18 +142,5 @@ describeWithMariaDbServer("mysqlOutbox in the host's own transaction", (database
 
       await expectRejected(tracked, await begin(), /are missing or of an earlier version|doesn.t exist/);
     });
-  });
-
-  test("with one connection in the pool, which the host's transaction has", async () => {
-    const pool = database.pool({ connectionLimit: 1 });
-    await using stage = await Stage.open(() => create({ pool }));
-    (await stage.handOver(sample("click"))).settle({ type: "delivered" });
-    const host = await begin(undefined, pool);
-    const event = sample("payment");
-
-    expect(await stage.outbox.add(event, host)).toBe("queued");
-    await host.end("commit");
-
-    await stage.delivers(event);
   });
 });

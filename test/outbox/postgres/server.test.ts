@@ -79,17 +79,4 @@ describeWithPostgres("a server", (database) => {
     const own = "-c default_transaction_isolation=read\\ committed";
     await (await create({ pool: database.pool({ options: own }) })).close();
   });
-
-  test("whose tables were dropped gets them anew, and what waited goes in", async () => {
-    const outbox = await create();
-    await sql("drop schema $schema cascade");
-
-    const { delivered, event } = await expectProblem(
-      outbox,
-      "ERR_AFFILIATE_POSTGRES_TABLES",
-      /are not as they were made/,
-    );
-
-    await expect.poll(() => delivered, { timeout: 15_000 }).toEqual([event.id]);
-  });
 });

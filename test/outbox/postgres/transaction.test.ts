@@ -9,6 +9,7 @@ describeWithPostgres("postgresOutbox in the host's own transaction", (database) 
 
   testTransactions(database, {
     isolations: ["read committed", "repeatable read", "serializable"],
+    poolOfOne: () => database.pool({ max: 1 }),
     limits: {
       "set local lock_timeout = '100ms'": "canceling statement due to lock timeout",
       "set local statement_timeout = 100": "canceling statement due to statement timeout",

@@ -4,6 +4,7 @@ import type { Outbox } from "../../../src/outbox/outbox.js";
 import { retryIn } from "../../contract/recorder.js";
 import { DESTINATION, LONG_MS, sample, scheduledSample, stranger, withData } from "../../contract/samples.js";
 import { REJECTED, Stage } from "../../contract/stage.js";
+import { run } from "../../helpers/deliver.js";
 import type { SqlDatabase } from "../../helpers/sql-database.js";
 
 const TEXTS = [
@@ -40,7 +41,8 @@ export function testOperations<Pool>(
   about: {
     /** Names the newest outbox's tables. */
     name: (tables: string) => void;
-    newerCode: string;
+    /** Takes tables away. */
+    drop: string;
     /** Runs the SQL that the package gives for these tables. */
     makeByHand: () => Promise<unknown>;
     /** Resolves to the pool of a user with no more rights than the docs name. */
@@ -48,7 +50,7 @@ export function testOperations<Pool>(
   },
 ): void {
   const { create, reopen, sql, upkeep } = database;
-  const { name, newerCode, makeByHand, limited } = about;
+  const { name, drop, makeByHand, limited } = about;
   /** Makes known ids so many days older. */
   const age = (days: number, ids: readonly string[]) =>
     sql(
@@ -80,12 +82,27 @@ export function testOperations<Pool>(
     expect(await sql("select kind from $t.events")).toEqual([{ kind: 3 }]);
   });
 
+  test("makes tables again that have gone, and delivers what waited", async () => {
+    const outbox = await create();
+    await sql(drop);
+    const { delivered, errors } = run(outbox);
+    const event = sample("payment");
+
+    expect(await outbox.add(event)).toBe("in-memory");
+    const says = /are not as they were made/;
+    expect(errors).toMatchObject([
+      { code: expect.stringMatching(/^ERR_AFFILIATE_\w+_TABLES$/), message: expect.stringMatching(says) },
+    ]);
+    expect(outbox.counts().trouble).toMatch(says);
+    await expect.poll(() => delivered, { timeout: 15_000 }).toEqual([event.id]);
+  });
+
   test("leaves tables alone that a later version made", async () => {
     await (await create()).close();
     await sql("insert into $t.migrations (version, at) select 2, at from $t.migrations");
 
     await expect(reopen()).rejects.toMatchObject({
-      code: newerCode,
+      code: expect.stringMatching(/^ERR_AFFILIATE_\w+_NEWER$/),
       message: expect.stringContaining("install the newer express-affiliate"),
     });
   });

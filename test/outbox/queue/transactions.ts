@@ -32,10 +32,13 @@ export function testTransactions(
   {
     isolations,
     limits,
+    poolOfOne,
   }: {
     isolations: readonly string[];
     /** Statements that end a wait soon, and what the server says then. */
     limits: Readonly<Record<string, string>>;
+    /** A pool of one connection. */
+    poolOfOne: () => unknown;
   },
 ): void {
   test("a payment is reported if and only if its order commits", async () => {
@@ -194,6 +197,19 @@ export function testTransactions(
       await expectUnharmed(host);
       await host.end("commit");
     });
+  });
+
+  test("with one connection in the pool, which the host's transaction has", async () => {
+    const pool = poolOfOne();
+    await using stage = await Stage.open(() => create({ pool }));
+    (await stage.handOver(sample("click"))).settle({ type: "delivered" });
+    const host = await begin(undefined, pool);
+    const event = sample("payment");
+
+    expect(await stage.outbox.add(event, host)).toBe("queued");
+    await host.end("commit");
+
+    await stage.delivers(event);
   });
 
   test("refuses what is no transaction", async () => {
