@@ -13,7 +13,7 @@ function namesUnder(heading: string, pattern: RegExp): string[] {
   return cells.flatMap((cell) => [...cell.matchAll(pattern)].map(([, name = ""]) => name));
 }
 
-it("docs/options.md has a row for every option there is", () => {
+it("docs/options.md has a heading for every option there is, with its default", () => {
   const known = (options: object) => {
     try {
       affiliate(options as never);
@@ -27,7 +27,12 @@ it("docs/options.md has a row for every option there is", () => {
   const options = known({ zzzzzzzz: 1 }).filter((name) => name !== "delivery");
   const delivery = known({ delivery: { zzzzzzzzzzzz: 1 } }).map((name) => `delivery.${name}`);
   expect(options.length).toBeGreaterThan(5);
-  expect(namesUnder("Options", /`([\w.]+)`/g).sort()).toEqual([...options, ...delivery].sort());
+  const [, section = ""] = textOf("docs/options.md").split(/^## Options$|^## Functions$/m);
+  const headings = [...section.matchAll(/^### `([\w.]+)`$/gm)].map(([, name = ""]) => name);
+  expect(headings.sort()).toEqual([...options, ...delivery].sort());
+  // Of each: the default or that it is required, in its first sentence.
+  for (const text of section.split(/^### /m).slice(1))
+    expect(text).toMatch(/`\n\n[^.]*\b(?:required|[Dd]efault)/);
 });
 
 it("docs/options.md has every function of a tracker, and no member of req.affiliate that is not there", async () => {
