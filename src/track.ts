@@ -1,9 +1,8 @@
-import { eventFrom } from "./conversion/event-from.js";
+import { eventFrom, ignoredIds, ownIdIn, unknownFields } from "./conversion/event-from.js";
 import { type EventKind, notBeforeOf, type OutboxEvent } from "./conversion/events.js";
-import type { InvalidInput } from "./conversion/invalid-input.js";
+import type { InvalidInput } from "./conversion/kind-row.js";
 import { rowOf } from "./conversion/kinds.js";
 import { createPseudonyms } from "./conversion/pseudonyms.js";
-import { ignoredIds, ownIdIn, unknownFields } from "./conversion/report.js";
 import type { Attribution } from "./conversion/visitor-ids.js";
 import type { DropReason, Journal, SkipReason } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";

@@ -1,5 +1,4 @@
 import type { FieldReader } from "./field-reader.js";
-import type { InvalidInput } from "./invalid-input.js";
 import type { Pseudonym } from "./pseudonyms.js";
 import type { Attribution } from "./visitor-ids.js";
 
@@ -44,3 +43,11 @@ export const LONGEST_TEXT = 256;
 
 /** For `remembered`: as long as there is space. */
 export const UNBOUNDED = { ms: Number.POSITIVE_INFINITY, most: Number.POSITIVE_INFINITY };
+
+/** Why a report is no event. It shows no value but an amount or the text of a missing id. */
+export interface InvalidInput {
+  /** Names the field. */
+  readonly invalid: string;
+  /** Set if it is no mistake: a payment of zero, such as a trial or a free invoice. */
+  readonly skip?: "zero";
+}

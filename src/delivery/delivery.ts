@@ -1,18 +1,18 @@
 import type { OutboxEvent } from "../conversion/events.js";
-import type { EndpointState } from "../journal/journal.js";
+import type { EndpointState, Journal, PauseReason, PauseScope } from "../journal/journal.js";
 import type { Circuits } from "../outbox/circuits.js";
 import type { Claim, Deliver, Verdict } from "../outbox/claim.js";
 import type { Attempt } from "../service/attempt.js";
-import { type Endpoint, kindOf } from "../service/endpoints.js";
+import { byEndpoint, ENDPOINTS, type Endpoint, kindOf } from "../service/endpoints.js";
+import type { Clock } from "../shared/clock.js";
 import { harmless } from "../shared/harmless.js";
 import { detached } from "../shared/own-context.js";
-import { createAnnouncer, type NoticeDetails } from "./announcer.js";
 import { type AttemptOptions, BODY_MS, createAttempts } from "./attempts.js";
-import { detailsOf } from "./details.js";
+import { type Details, detailsOf } from "./details.js";
 import type { StatusAnswer } from "./finding.js";
 import { Health } from "./health.js";
 import { interruption } from "./meaning.js";
-import type { KnownOutage } from "./outage.js";
+import type { KnownOutage, Pause } from "./outage.js";
 import { isOfGateway, type Outcome, outcomeOf } from "./outcome.js";
 import { SharedCircuits } from "./shared-circuits.js";
 
@@ -154,4 +154,42 @@ function answerOf(attempt: Attempt, { type }: Outcome): StatusAnswer {
   if (isOfGateway(attempt)) return "gateway";
   if (attempt.type === "answer") return attempt.status < 500 && type !== "throttled" ? "well" : "sick";
   return type === "unreachable" ? type : "silent";
+}
+
+/** What the attempt that has just ended said. */
+export type NoticeDetails = Pick<Details, "status" | "message">;
+
+/** Reports to the journal, once each, that a pause begins, changes its reason or ends. */
+export function createAnnouncer(health: Health, journal: Pick<Journal, "paused" | "resumed">, clock: Clock) {
+  const announced = new Map<PauseScope, PauseReason>();
+
+  function compare(scope: PauseScope, pause: Pause | undefined, details: () => NoticeDetails): void {
+    const before = announced.get(scope);
+    if (pause === undefined) {
+      if (announced.delete(scope)) journal.resumed(scope);
+    } else if (pause.reason !== before) {
+      announced.set(scope, pause.reason);
+      const now = clock.monotonic();
+      const pausedMs = Math.max(0, now - pause.since);
+      const { status, message } = details();
+      const because = status === undefined ? message : `answered ${status}: ${message}`;
+      const forMs = Math.max(0, pause.until - now);
+      journal.paused(scope, { reason: pause.reason, because, pausedMs, forMs });
+    }
+  }
+
+  return {
+    report(details: () => NoticeDetails): void {
+      compare("origin", health.originPause, details);
+      for (const endpoint of ENDPOINTS) compare(endpoint, health.pauseOf(endpoint), details);
+    },
+    states(): Record<Endpoint, EndpointState> {
+      const now = clock.monotonic();
+      return byEndpoint((endpoint) => {
+        const pause = health.originPause ?? health.pauseOf(endpoint);
+        if (!pause) return { state: "open" };
+        return { state: "paused", reason: pause.reason, pausedMs: Math.max(0, now - pause.since) };
+      });
+    },
+  };
 }

@@ -1,10 +1,8 @@
 import type { Lane } from "../outbox/claim.js";
 import type { Endpoint } from "../service/endpoints.js";
 import { LinkedList, type ListLinks } from "../shared/linked-list.js";
-import { AttemptLimit } from "./attempt-limit.js";
-import { FailureStreak } from "./failure-streak.js";
 import type { Failure } from "./finding.js";
-import { type KnownOutage, Outage, type Pause, SavedProbes } from "./outage.js";
+import { AttemptLimit, FailureStreak, type KnownOutage, Outage, type Pause, SavedProbes } from "./outage.js";
 
 /** An attempt under way. */
 export interface Ticket extends ListLinks<Ticket> {

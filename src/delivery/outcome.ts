@@ -1,4 +1,4 @@
-import { isYes, leadIdOf, retryAfterMs } from "../service/answer.js";
+import { isYes, leadIdOf, retryAfterMs } from "../service/answers.js";
 import { type Attempt, HeldBack, PageInstead, Unsendable } from "../service/attempt.js";
 import { errorCodeOf } from "../shared/errors.js";
 import { askedPauseMs } from "./when-again.js";

@@ -8,10 +8,15 @@ import { maskEmails } from "../shared/emails.js";
 import { harmless } from "../shared/harmless.js";
 import { kindOf, printable } from "../shared/printable.js";
 import { Ring } from "../shared/ring.js";
-import { noticeOf } from "./event-notice.js";
-import { createLog, type Logger } from "./log.js";
-import type { DropReason, EventNotice, Notices, PauseReason, PauseScope, SkipReason } from "./notices.js";
-import { wordsOf } from "./rate-limit.js";
+import { createLog, type Logger, wordsOf } from "./log.js";
+import {
+  type DropReason,
+  type Notices,
+  noticeOf,
+  type PauseReason,
+  type PauseScope,
+  type SkipReason,
+} from "./notices.js";
 import {
   decisionLine,
   duplicateLine,
@@ -152,11 +157,10 @@ export function createJournal(parts: {
       const tell = (at?: number) => hint("duplicate", duplicateLine(event, at));
       reportedAt().then(tell, () => tell());
     },
-    /** @param event or its notice: delivery in another thread sends no more. */
-    attempt(event: OutboxEvent | EventNotice, attempts: number, startedAt: number) {
+    attempt(event: OutboxEvent, attempts: number, startedAt: number) {
       emit("attempt", () => ({ ...noticeOf(event), attempts, startedAt }));
     },
-    delivered(event: OutboxEvent | EventNotice, attempts: number, leadId?: number) {
+    delivered(event: OutboxEvent, attempts: number, leadId?: number) {
       counts.delivered++;
       end(event);
       emit("delivered", () => ({ ...noticeOf(event), attempts, ...(leadId !== undefined && { leadId }) }));

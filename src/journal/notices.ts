@@ -1,7 +1,8 @@
-import type { EventKind } from "../conversion/events.js";
+import type { EventKind, OutboxEvent } from "../conversion/events.js";
+import { emailOf } from "../conversion/kinds.js";
 import type { Death, DeathReason, Decision } from "../outbox/dead-letters.js";
-import type { EndpointState, PauseReason, PauseScope } from "../service/endpoint-state.js";
-import type { Endpoint } from "../service/endpoints.js";
+import type { Endpoint, EndpointState, PauseReason, PauseScope } from "../service/endpoints.js";
+import { maskEmail } from "../shared/emails.js";
 
 export type { EndpointState, PauseReason, PauseScope };
 
@@ -155,4 +156,17 @@ export interface Stats {
   readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
   /** What is wrong with the outbox's storage at this moment; absent if nothing is. */
   readonly trouble?: string;
+}
+
+/** What listeners get about an event. */
+export function noticeOf(event: OutboxEvent): EventNotice {
+  const { id, kind, data } = event;
+  const email = emailOf(event);
+  return {
+    id,
+    kind,
+    ...(data.clickId !== undefined && { clickId: data.clickId }),
+    ...(data.sessionId !== undefined && { sessionId: data.sessionId }),
+    ...(email !== undefined && { email: maskEmail(email) }),
+  };
 }

@@ -1,5 +1,5 @@
+import { fieldNames } from "../conversion/event-from.js";
 import type { EventKind, OutboxEvent } from "../conversion/events.js";
-import { fieldNames } from "../conversion/report.js";
 import type { Decision } from "../outbox/dead-letters.js";
 import { namedAs } from "../shared/printable.js";
 import type { DropReason, PauseReason, PauseScope, SkipReason } from "./notices.js";

@@ -1,4 +1,4 @@
-import type { InvalidInput } from "../conversion/invalid-input.js";
+import type { InvalidInput } from "../conversion/kind-row.js";
 import { type Attribution, isNoVisitorId, isVisitorId } from "../conversion/visitor-ids.js";
 import { harmless, isThenable } from "../shared/harmless.js";
 import { namedAs, shown } from "../shared/printable.js";

@@ -3,8 +3,7 @@ import type { Config } from "../config.js";
 import { type Attribution, isTextOfNothing, isVisitorId, loginSessionId } from "../conversion/visitor-ids.js";
 import type { Journal } from "../journal/journal.js";
 import { harmless, isThenable } from "../shared/harmless.js";
-import { allCookiesOf, broughtSession, signedCookie, visitorCookie } from "./cookies.js";
-import { ownOfSeveral } from "./kept-click-id.js";
+import { allCookiesOf, broughtSession, ownOfSeveral, signedCookie, visitorCookie } from "./cookies.js";
 
 /** The cookie that `onClick` sets. It outlives the new express-session at login: read it first. */
 const SESSION_COOKIE = "svc_session_id";

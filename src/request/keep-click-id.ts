@@ -3,12 +3,10 @@ import * as z from "zod/mini";
 import { OptionsError } from "../shared/errors.js";
 import { harmless } from "../shared/harmless.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
-import { isBot } from "./bot.js";
+import { clickIdsIn, keptCookieOf, keptTagOf } from "./cookies.js";
 import { type CookieSettings, checkDomain, cookieSettings, firstPartyCookie } from "./first-party-cookie.js";
-import { clickIdsIn, keptCookieOf, keptTagOf } from "./kept-click-id.js";
-import { isLoadedAhead, isOpenedByPerson } from "./page-view.js";
-import { keepFromSharedCaches } from "./private-response.js";
-import { changeHead } from "./response-head.js";
+import { isBot, isLoadedAhead, isOpenedByPerson } from "./page-view.js";
+import { changeHead, keepFromSharedCaches } from "./response-head.js";
 import { affiliateOf, type RequestContext } from "./visitor.js";
 
 const schema = z.strictObject(cookieSettings satisfies SchemaOf<CookieSettings>);

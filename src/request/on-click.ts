@@ -7,15 +7,13 @@ import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
 import { sessionCookieName } from "./attribution.js";
-import { isBot } from "./bot.js";
 import { createClickId, isClickIdOfOnClick, wasReported } from "./click-id.js";
 import { cookiesNamed } from "./cookies.js";
 import { type CookieSettings, checkDomain, cookieSettings, firstPartyCookie } from "./first-party-cookie.js";
+import { warnOfSecondTracker } from "./host-mistakes.js";
 import { type Landing, landingOf } from "./landing-page.js";
-import { isLoadedAhead, isOpenedByPerson } from "./page-view.js";
-import { askBeforeEachUse, keepFromSharedCaches } from "./private-response.js";
-import { changeHead, seeHead } from "./response-head.js";
-import { warnOfSecondTracker } from "./second-tracker.js";
+import { isBot, isLoadedAhead, isOpenedByPerson } from "./page-view.js";
+import { askBeforeEachUse, changeHead, keepFromSharedCaches, seeHead } from "./response-head.js";
 import { affiliateOf, type RequestContext, type Visitor } from "./visitor.js";
 
 /** What `tracker.onClick()` takes. A wrong one throws `OptionsError`. */

@@ -5,9 +5,7 @@ import { AffiliateError, OptionsError } from "../shared/errors.js";
 import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
 import { type HeadSeen, holdBytes, watchEnd, watchHead } from "./handled-response.js";
-import { passesUncalled } from "./uncalled.js";
-import { createUnreported, routeOf, type Why } from "./unreported.js";
-import { getAffiliate } from "./unseen-request.js";
+import { createUnreported, getAffiliate, passesUncalled, routeOf, type Why } from "./host-mistakes.js";
 import { affiliateOf, type RequestContext } from "./visitor.js";
 import type { WrapHandler } from "./wrap-handler.js";
 

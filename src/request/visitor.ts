@@ -11,10 +11,9 @@ import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
 import type { Receipt, Track, TrackOptions } from "../track.js";
 import { type AttributionContext, RequestAttribution } from "./attribution.js";
+import { getAffiliate, type ReferenceWatch, setAffiliate, watchUnseen } from "./host-mistakes.js";
 import { PendingWork } from "./pending-work.js";
-import type { ReferenceWatch } from "./reference-watch.js";
 import { type RequestSource, requestFrom } from "./request-source.js";
-import { getAffiliate, setAffiliate, watchUnseen } from "./unseen-request.js";
 
 /** What the tracker adds to a request: the visitor's ids, and functions that report for them. */
 export interface RequestAffiliate {

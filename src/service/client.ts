@@ -1,15 +1,16 @@
 import type * as z from "zod/mini";
 import type { Clock } from "../shared/clock.js";
 import { errorCodeOf, NoAnswerError, TrackingApiError } from "../shared/errors.js";
-import { isYes, refusalOf } from "./answer.js";
 import {
   type ClickAnswer,
   clickAnswer,
+  isYes,
   leadAnswer,
   type PaymentAnswer,
   paymentAnswer,
   type RegistrationAnswer,
   type RegistrationLeadAnswer,
+  refusalOf,
   registrationAnswer,
   statusAnswer,
   type TrackingStatus,

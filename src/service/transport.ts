@@ -2,13 +2,12 @@ import type { Dispatcher } from "undici";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom } from "../shared/errors.js";
 import { LinkedList } from "../shared/linked-list.js";
-import { clearInterval, setInterval, timersAreFaked } from "../shared/real-timers.js";
+import { clearInterval, setImmediate, setInterval, timersAreFaked } from "../shared/real-timers.js";
 import { withoutTrailingSlashes } from "../shared/text.js";
 import { type Attempt, AttemptHandler, HeldBack, unsendable } from "./attempt.js";
 import type { Call } from "./calls.js";
 import { createConnections } from "./connections.js";
 import type { DispatcherOptions } from "./dispatcher.js";
-import { afterTick, EventLoop } from "./event-loop.js";
 
 export interface TransportOptions extends DispatcherOptions {
   /** For a whole attempt, from the call to the last byte of the answer. */
@@ -133,4 +132,35 @@ function requestFor(
     },
     body: body ? JSON.stringify(body) : null,
   };
+}
+
+/** Runs `task` once timers that are due have fired and data in the sockets has been read. */
+export function afterTick(task: () => void): void {
+  setImmediate(() => setImmediate(task));
+}
+
+/** Whether the event loop turns or stands still. */
+export class EventLoop {
+  readonly #clock: Clock;
+  #passedAt = Number.NEGATIVE_INFINITY;
+  #isWaiting = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Notes when the loop next turns. */
+  watch(): void {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    setImmediate(() => {
+      this.#isWaiting = false;
+      this.#passedAt = this.#clock.monotonic();
+    });
+  }
+
+  /** Whether the loop has turned within so many milliseconds, as far as `watch` knows. */
+  hasPassedWithin(ms: number): boolean {
+    return this.#clock.monotonic() - this.#passedAt <= ms;
+  }
 }

@@ -17,9 +17,6 @@ export const setImmediate = detached(own.setImmediate);
 /** `setImmediate` in the caller's async context. */
 export const { setImmediate: setImmediateInContext, clearImmediate } = own;
 
-/** Runs a task after the current code, before the event loop goes on; in no request's context. */
-export const nextTick = detached(process.nextTick.bind(process));
-
 /** In milliseconds. */
 export const sleep = promisify(own.setTimeout);
 

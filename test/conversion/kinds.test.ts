@@ -1,5 +1,6 @@
 import type { Attribution } from "express-affiliate";
 import { expect, expectTypeOf, test } from "vitest";
+import { fieldNames } from "../../src/conversion/event-from.js";
 import type { KindRow } from "../../src/conversion/kind-row.js";
 import {
   byKind,
@@ -9,7 +10,6 @@ import {
   priorityOf,
   rowOf,
 } from "../../src/conversion/kinds.js";
-import { fieldNames } from "../../src/conversion/report.js";
 import { ENDPOINTS, endpointOf, kindOf } from "../../src/service/endpoints.js";
 
 test("the table of kinds numbers the priorities from 1, and orders the kinds by them", () => {

@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { withoutVisitor } from "../../src/delivery/redaction.js";
+import { withoutVisitor } from "../../src/delivery/details.js";
 import { sample } from "../contract/samples.js";
 import { trackerWithService } from "../helpers/tracker-with-service.js";
 

@@ -2,7 +2,7 @@ import type { DeathReason, EventKind } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createJournal } from "../../src/journal/journal.js";
-import { MOST_LINES, MOST_OF_A_KIND } from "../../src/journal/rate-limit.js";
+import { MOST_LINES, MOST_OF_A_KIND } from "../../src/journal/log.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 import { makeEvent } from "../helpers/virtual-delivery.js";
 

@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isYes } from "../../src/service/answer.js";
+import { isYes } from "../../src/service/answers.js";
 import { type BodyHeaders, errorStatusOf, readBody } from "../../src/service/body.js";
 import { anyCharacter } from "../helpers/any-character.js";
 

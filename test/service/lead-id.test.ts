@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { leadIdOf } from "../../src/service/answer.js";
+import { leadIdOf } from "../../src/service/answers.js";
 
 describe("a lead id", () => {
   it.each<[unknown, number | undefined]>([

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { isYes, refusalOf } from "../../service/answer.js";
+import { isYes, refusalOf } from "../../service/answers.js";
 import type { Answer, Attempt } from "../../service/attempt.js";
 import type { Call, Calls } from "../../service/calls.js";
 import { createTransport } from "../../service/transport.js";

@@ -1,0 +1,217 @@
+import { IncomingMessage } from "node:http";
+import type { Request, Response } from "express";
+import type { ConversionKind } from "../conversion/events.js";
+import { methodsOf } from "../conversion/kinds.js";
+import type { Journal } from "../journal/journal.js";
+import { type AttributionContext, sessionCookieName } from "./attribution.js";
+import { landingOf } from "./landing-page.js";
+import { isOpenedByPerson } from "./page-view.js";
+
+// What a host does by mistake, and would not notice. Each is logged once.
+
+/** Prototypes of apps' requests that have the getter. */
+const watched = new WeakSet<object>();
+/** Keeps what a tracker sets, and says on a prototype that it has the getter. */
+const KEPT = Symbol("affiliate");
+const HAS_GETTER = Symbol("getter");
+type Keeping = Request & { [KEPT]?: Request["affiliate"]; [HAS_GETTER]?: true };
+let isOwnRead = false;
+
+/**
+ * Logs once per app that a handler above the tracker read `req.affiliate`, which no tracker had
+ * set. For that, `app.request` (Express's prototype of one app's requests) has a getter from the
+ * first request that a tracker sees. The handler still gets `undefined`: a mistake in each request
+ * is found sooner than one that ends with that first request.
+ */
+export function watchUnseen(req: Request, journal: Journal): void {
+  // A request of Node alone has no app.
+  const { request: requests } = (req.app ?? {}) as { readonly request?: Request };
+  if (!requests || watched.has(requests)) return;
+  watched.add(requests);
+  // The app is within a watched one, or has something of its own under this name.
+  if ("affiliate" in requests) return;
+  Object.defineProperty(requests, "affiliate", {
+    configurable: true,
+    get(this: Keeping) {
+      if (KEPT in this) return this[KEPT];
+      if (!isOwnRead && this !== requests) warn(this, journal);
+      return undefined;
+    },
+    set(this: Request, value: unknown) {
+      Object.defineProperty(this, "affiliate", {
+        value,
+        configurable: true,
+        enumerable: true,
+        writable: true,
+      });
+    },
+  });
+  // A request that leaves an app within another one loses the getter of the inner one.
+  if (!Object.hasOwn(Object.getPrototypeOf(requests), "app")) (requests as Keeping)[HAS_GETTER] = true;
+}
+
+/** Sets `req.affiliate`. Not by the setter, which costs each request several times as much. */
+export function setAffiliate(req: Request, affiliate: NonNullable<Request["affiliate"]>): void {
+  if ((req as Keeping)[HAS_GETTER]) {
+    (req as Keeping)[KEPT] = affiliate;
+    // The host may have something of its own under this name, nearer to the request.
+    if (getAffiliate(req) === affiliate) return;
+  }
+  req.affiliate = affiliate;
+}
+
+/** `req.affiliate`, read without the log line. */
+export function getAffiliate(req: Request): Request["affiliate"] {
+  isOwnRead = true;
+  try {
+    return req.affiliate;
+  } finally {
+    isOwnRead = false;
+  }
+}
+
+function warn(req: Request, journal: Journal): void {
+  const { name } = routeOf(req, warn);
+  journal.once(
+    "warn",
+    "unseen request",
+    `${name} read \`req.affiliate\`, and no tracker had seen the request, so it is undefined: mount \`app.use(tracker)\` above this ` +
+      "route, wrap its handler in `tracker.onPayment` or `tracker.onRegistration`, or call " +
+      "`tracker.trackPayment(payment, tracker.attributionOf(req))`",
+  );
+}
+
+/**
+ * Whether Express itself calls a function that makes middleware, as in `app.use(affiliate)`. Then
+ * the request passes, and `warn` logs what to write instead.
+ */
+export function passesUncalled(
+  args: readonly unknown[],
+  { name, written = `${name}()`, warn }: { name: string; written?: string; warn: (line: string) => void },
+): boolean {
+  const [req, , next] = args;
+  if (!(req instanceof IncomingMessage) || typeof next !== "function") return false;
+  warn(
+    `\`${name}\` was passed to Express without a call, so nothing is reported there: write \`${written}\``,
+  );
+  next();
+  return true;
+}
+
+const seenBy = new WeakMap<Request, AttributionContext>();
+
+/** Logs once if two trackers' `onClick` see one request, and would set the same cookie. */
+export function warnOfSecondTracker(req: Request, context: AttributionContext): void {
+  const other = seenBy.get(req);
+  seenBy.set(req, context);
+  if (other === undefined || other === context) return;
+  const names = cookieNames(context);
+  const shared = cookieNames(other).find((name) => names.includes(name));
+  if (shared === undefined) return;
+  context.journal.once(
+    "warn",
+    "second tracker",
+    `two trackers' \`onClick\` set the cookie \`${shared}\` on one page, so that one of them loses its visitors. Give one of them ` +
+      "another `cookieName` and another `session`",
+  );
+}
+
+function cookieNames({ config }: AttributionContext): string[] {
+  return [config.cookieName, sessionCookieName(config) ?? []].flat();
+}
+
+const LONGEST_PATH = 100;
+
+// Shared by all trackers: a page that any `onClick` has seen is no mistake.
+const handled = new WeakSet<Request>();
+
+export type ReferenceWatch = ReturnType<typeof createReferenceWatch>;
+
+/**
+ * Logs the first page that is opened with an affiliate's reference and that no `onClick` sees, such
+ * as a static file served before it. Does nothing without `onClick`, as on sites with the browser
+ * snippet alone.
+ */
+export function createReferenceWatch(journal: Journal) {
+  const params = new Set<string>();
+
+  function warn(req: Request, param: string): void {
+    const [path = ""] = req.originalUrl.split("?", 1);
+    journal.once(
+      "warn",
+      "unhandled reference",
+      `a page was opened with an affiliate's reference (\`?${param}=\`) and no \`onClick\` saw it, so it is no click: "${path.slice(0, LONGEST_PATH)}". ` +
+        "Mount `app.use(tracker, tracker.onClick())` before routes and static files. If the browser snippet counts this page, all is well",
+    );
+  }
+
+  return {
+    /** Watches a parameter that an `onClick` reads. */
+    expect(param: string): void {
+      params.add(param);
+    },
+    /** An `onClick` has seen the reference in this request. */
+    handled(req: Request): void {
+      handled.add(req);
+    },
+    /** Looks at the address now and, if it has a reference, at the finished response. */
+    watch(req: Request, res: Response): void {
+      // A request of Node alone has no `originalUrl`.
+      if (params.size === 0 || !req.originalUrl?.includes("?")) return;
+      for (const param of params) {
+        const inAddress = `${param}=`;
+        if (!req.originalUrl.includes(inAddress)) continue;
+        if (!isOpenedByPerson(req) || !landingOf(req, param)) continue;
+        res.once("finish", () => {
+          // A redirect that keeps the reference leads to the page where it counts.
+          const isKept = String(res.getHeader("Location") ?? "").includes(inAddress);
+          if (!handled.has(req) && res.statusCode < 400 && !isKept) warn(req, param);
+        });
+      }
+    },
+  };
+}
+
+interface RouteOfRequest {
+  readonly name: string;
+  /** The same object for each request of this route. */
+  readonly identity: object;
+}
+
+/** Why a handler that answered may have reported nothing, and what to write instead. */
+export type Why = "nothing" | "response" | "next" | "late" | "pick";
+
+const wordsFor = (kind: ConversionKind): Record<Why, string> => ({
+  nothing: `its handler returned nothing. Return the ${kind} that happened`,
+  response: `its handler returned the response. Return the ${kind} instead`,
+  next: `its handler called \`next()\`, and another one answered. Wrap the one that knows the ${kind}`,
+  late:
+    "its handler returned nothing and answered later. A `return` within a callback is lost, and so is one that a wrapper such as `catchAsync` " +
+    `discards. Call \`req.affiliate.${methodsOf(kind).track}(…)\` in the callback, or write \`catchAsync(tracker.${methodsOf(kind).wrap}(handler))\``,
+  pick: `its \`pick\` returned nothing. Return the ${kind} that happened`,
+});
+
+/**
+ * Logs once for each route, in production too, that a wrapped handler answered and reported
+ * nothing: if a refactoring drops a `return`, nothing else shows that no affiliate earns any more.
+ */
+export function createUnreported(kind: ConversionKind, journal: Journal) {
+  const logged = new WeakSet<object>();
+  const words = wordsFor(kind);
+
+  return function unreported({ name, identity }: RouteOfRequest, status: number, why: Why): void {
+    const isNews = !logged.has(identity);
+    logged.add(identity);
+    journal.unreported(
+      kind,
+      isNews
+        ? `${name} answered ${status} and reported no ${kind}: ${words[why]}. If none happened, all is well (said once for each route)`
+        : undefined,
+    );
+  };
+}
+
+/** Taken when a wrapped handler begins: `next()` changes these. */
+export function routeOf({ method, baseUrl, route }: Request, handler: object): RouteOfRequest {
+  return { name: `${method} ${baseUrl}${route?.path ?? ""}`, identity: route ?? handler };
+}
