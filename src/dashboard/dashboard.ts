@@ -1,14 +1,25 @@
 import type { Request, RequestHandler, Response } from "express";
 import * as z from "zod/mini";
+import base from "../browser/base.css?raw";
+import { shellOf } from "../browser/shell.js";
 import { systemClock } from "../shared/clock.js";
 import { OptionsError } from "../shared/errors.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
 import type { Affiliate } from "../tracker.js";
-import { discard, retry, wantedFrom } from "./actions.js";
-import { listFor, querySchema, sumOf } from "./dead-letters.js";
-import { files, pageText } from "./files.js";
-import { protect, Refused, readJson, send, sendJson } from "./http.js";
-import { refuseForeignAction, refuseForeignReader, tokenFor } from "./own-page.js";
+import icon from "./browser/icon.svg?raw";
+import script from "./browser/main.js?script";
+import style from "./browser/style.css?raw";
+import { discard, listFor, querySchema, retry, sumOf, wantedFrom } from "./dead-letters.js";
+import {
+  protect,
+  Refused,
+  readJson,
+  refuseForeignAction,
+  refuseForeignReader,
+  send,
+  sendJson,
+  tokenFor,
+} from "./http.js";
 import { recordRecent } from "./recent.js";
 import { createState } from "./state.js";
 
@@ -138,3 +149,13 @@ function missing(routes: ReadonlyMap<string, Route>, path: string, res: Response
   res.setHeader("allow", other === "GET" ? "GET, HEAD" : other);
   return new Refused(405, `This is for ${other}.`);
 }
+
+export const pageText = shellOf("Affiliate delivery", "icon.svg");
+
+/** The page's files: name, type and text. */
+export const files = [
+  ["base.css", "text/css", base],
+  ["style.css", "text/css", style],
+  ["icon.svg", "image/svg+xml", icon],
+  ["main.js", "text/javascript", script],
+] as const;

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { ENDPOINTS, kindOf } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
 import type { Affiliate } from "../tracker.js";
-import { shownText } from "./masked.js";
+import { shownText } from "./dead-letters.js";
 import type { recordRecent } from "./recent.js";
 
 /** What the page shows, without the dead letters. Does no I/O. */

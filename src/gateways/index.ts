@@ -20,7 +20,7 @@ export { mollie } from "./mollie.js";
 export { paddle } from "./paddle.js";
 export { paypal } from "./paypal.js";
 export { razorpay } from "./razorpay.js";
-export { type Refunded, refunded } from "./refunded.js";
 export { square } from "./square.js";
 export { stripe } from "./stripe.js";
 export type { Refund, Sale, Told } from "./told.js";
+export { type Refunded, refunded } from "./told.js";

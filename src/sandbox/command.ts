@@ -1,6 +1,5 @@
 import { parseArgs } from "node:util";
-import type { SandboxOptions } from "./options.js";
-import { createSandbox, type Sandbox } from "./sandbox.js";
+import { createSandbox, type Sandbox, type SandboxOptions } from "./sandbox.js";
 
 export interface CommandIo {
   stdout(line: string): void;

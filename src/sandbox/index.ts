@@ -16,5 +16,5 @@ export type {
   Registration,
 } from "./ledger/entries.js";
 export type { Ledger } from "./ledger/ledger.js";
-export type { SandboxOptions } from "./options.js";
+export type { SandboxOptions } from "./sandbox.js";
 export { createSandbox, type Sandbox } from "./sandbox.js";

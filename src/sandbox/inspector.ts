@@ -7,8 +7,7 @@ import style from "./browser/inspector/style.css?raw";
 import { decisions } from "./decisions.js";
 import { type Faults, faultModes } from "./faults.js";
 import { parseJson, Refused, readBody, send, sendJson } from "./http.js";
-import { stateFor } from "./inspector/state.js";
-import { readView, type View } from "./inspector/view.js";
+import { readView, stateFor, type View } from "./inspector/state.js";
 import { sendLedger } from "./ledger/document.js";
 import type { LedgerStore } from "./ledger/ledger.js";
 

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Sandbox } from "express-affiliate/sandbox";
 import { expect, test } from "vitest";
-import { openDatabase } from "../../src/sandbox/ledger/sqlite.js";
+import { openDatabase } from "../../src/sandbox/ledger/file.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { runNode, userProject } from "../helpers/user-project.js";
 import { sendClick, sendPayment, sendRegistration, startSandbox } from "./helpers.js";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { explain } from "../../src/sandbox/inspector/explanation.js";
+import { explain } from "../../src/sandbox/inspector/state.js";
 import { clicked, ledgerAfter, paid, registered, registeredBySession } from "./helpers.js";
 
 /** What is said of the last lead that was not linked. */

@@ -7,8 +7,7 @@ import type { Sandbox } from "express-affiliate/sandbox";
 import fc from "fast-check";
 import { describe, expect, inject, onTestFinished } from "vitest";
 import { decisions } from "../../src/sandbox/decisions.js";
-import type { InspectorState } from "../../src/sandbox/inspector/state.js";
-import { readView } from "../../src/sandbox/inspector/view.js";
+import { type InspectorState, readView } from "../../src/sandbox/inspector/state.js";
 import type { About } from "../../src/sandbox/inspector.js";
 import { anyCharacter } from "../helpers/any-character.js";
 import {

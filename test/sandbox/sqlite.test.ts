@@ -8,7 +8,7 @@ afterEach(() => {
 test("the sandbox takes Node's own SQLite if there is one, under its newer name first", async () => {
   class Database {}
   class DatabaseSync {}
-  const { openDatabase } = await import("../../src/sandbox/ledger/sqlite.js");
+  const { openDatabase } = await import("../../src/sandbox/ledger/file.js");
   const builtin = vi.spyOn(process, "getBuiltinModule");
   builtin.mockReturnValue({ Database, DatabaseSync } as never);
   expect(openDatabase(":memory:")).toBeInstanceOf(Database);
@@ -24,6 +24,6 @@ test("the sandbox names the package to install if there is no SQLite at all", as
   const builtin = vi.spyOn(process, "getBuiltinModule");
   builtin.mockImplementation(((name: string) =>
     name === "node:module" ? { createRequire } : undefined) as never);
-  const { openDatabase } = await import("../../src/sandbox/ledger/sqlite.js");
+  const { openDatabase } = await import("../../src/sandbox/ledger/file.js");
   expect(() => openDatabase(":memory:")).toThrow("npm install --save-dev @photostructure/sqlite");
 });

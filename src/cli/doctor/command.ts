@@ -1,18 +1,25 @@
+import { readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
 import { readConfig } from "../../config.js";
 import { callsFor } from "../../service/calls.js";
 import { maskEmails } from "../../shared/emails.js";
-import { errorFrom, OptionsError } from "../../shared/errors.js";
+import { errorCodeOf, errorFrom, OptionsError } from "../../shared/errors.js";
 import { presentable } from "../../shared/secret.js";
 import { readArguments, refuseArguments } from "../arguments.js";
-import { withEnvFile } from "../env-file.js";
 import { type CheckResult, painted, print } from "../finding.js";
 import { locationFrom, type OutboxLocation, urlIn } from "../outbox/arguments.js";
 import { passwordHider } from "../outbox/passwords.js";
 import type { Terminal } from "../terminal.js";
-import { lastInSandbox } from "./last-in-sandbox.js";
 import { checkOutbox } from "./outbox.js";
 import { checkName, checkTls, checkTlsSetting } from "./reach.js";
-import { checkSession, checkStatus, noTestClick, sendTestClick, type Target } from "./service.js";
+import {
+  checkSession,
+  checkStatus,
+  lastInSandbox,
+  noTestClick,
+  sendTestClick,
+  type Target,
+} from "./service.js";
 
 const help = `Usage: express-affiliate doctor --base-url URL --client-id N [options]
 
@@ -182,4 +189,18 @@ async function* examineService(target: Target, flags: Flags): AsyncGenerator<Che
   if (flags["send-test-click"]) yield* sendTestClick(target);
   else yield noTestClick(target);
   if (flags.last) yield* lastInSandbox(baseUrl);
+}
+
+/**
+ * The environment with a file such as `.env`, as `node --env-file` reads it: set variables stay.
+ *
+ * @throws Error if the file cannot be read.
+ */
+export function withEnvFile(env: Terminal["env"], file: string | undefined): Terminal["env"] {
+  if (file === undefined) return env;
+  try {
+    return { ...parseEnv(readFileSync(file, "utf8")), ...env };
+  } catch (error) {
+    throw new Error(`--env-file ${file} cannot be read: ${errorCodeOf(error as Error)}`);
+  }
 }

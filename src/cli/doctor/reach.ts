@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { isIP, type TcpSocketConnectOpts } from "node:net";
 import { type ConnectionOptions, connect } from "node:tls";
+import { tlsAdvice } from "../../delivery/details.js";
 import { errorCodeOf, errorFrom } from "../../shared/errors.js";
 import { type CheckResult, note, well, wrong } from "../finding.js";
 
@@ -9,19 +10,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const SOON_DAYS = 21;
 const TIMEOUT_MS = 5_000;
 
-const MEANINGS: readonly (readonly [code: RegExp, plain: string])[] = [
-  [/^CERT_HAS_EXPIRED$/, "the certificate is out of date: the service's operator must renew it"],
-  [/^CERT_NOT_YET_VALID$/, "the certificate is valid later only: is this machine's clock right?"],
-  [
-    /ALTNAME/,
-    "the certificate belongs to another name: is the address spelt as the service's operator does?",
-  ],
-  [
-    /SELF_SIGNED|UNABLE_TO_(VERIFY|GET)/,
-    "this machine does not know who issued the certificate: the service must send its intermediate certificates too; " +
-      "behind a company's proxy, name its authority's file in NODE_EXTRA_CA_CERTS",
-  ],
-  [/^(ERR_SSL|EPROTO)/, "what answers at this port does not speak TLS: is it plain http, or another port?"],
+const NOT_OF_TLS: readonly (readonly [code: RegExp, advice: string])[] = [
   [/^ECONNREFUSED$/, "nothing listens at this port: is the port right, does the service run?"],
   [
     /^(ECONNRESET|ETIMEDOUT|Error)$/,
@@ -84,8 +73,8 @@ export async function checkTls(
   } catch (error) {
     const problem = errorFrom(error);
     const code = errorCodeOf(problem);
-    const plain = MEANINGS.find(([pattern]) => pattern.test(code))?.[1];
-    return wrong(`no trusted TLS connection: ${problem.message || code}${plain ? `; ${plain}` : ""}`);
+    const advice = tlsAdvice(code) ?? NOT_OF_TLS.find(([codes]) => codes.test(code))?.[1];
+    return wrong(`no trusted TLS connection: ${problem.message || code}${advice ? `; ${advice}` : ""}`);
   } finally {
     socket.destroy();
   }

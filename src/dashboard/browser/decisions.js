@@ -1,9 +1,7 @@
 // What the reader does to dead letters, with a question before what cannot be taken back.
 import { $, change, html, shown } from "../../browser/page.js";
 import { amount, countOf, foreign, identifier, time } from "../../browser/pieces.js";
-import { look } from "./look.js";
-import { ask } from "./question.js";
-import { post, read } from "./server.js";
+import { look, post, read } from "./look.js";
 
 const QUEUED_AGAIN = "It is queued again, and is sent behind what its visitor has waiting.";
 
@@ -161,4 +159,34 @@ function wanted(filter) {
 export function nameOf({ paymentId, customerId, clickId }) {
   const name = paymentId ?? customerId ?? clickId;
   return name !== undefined && identifier(name);
+}
+
+// A question before something that cannot be taken back.
+/**
+ * Resolves to the value of the chosen answer, or to "" if the reader cancels. Each of the
+ * question's `answers` is `[value, label]`. One more, to cancel, comes first and has the focus.
+ */
+export function ask(question) {
+  change({ question });
+  const dialog = $("question");
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => resolve(dialog.returnValue), { once: true });
+  });
+}
+
+export function Question({ question: { title, body, answers } }) {
+  return html`
+    <dialog id="question" aria-labelledby="question-title">
+      <h2 id="question-title">${title}</h2>
+      <div id="question-body">${body}</div>
+      <form method="dialog" id="answers">
+        ${[["", "Cancel"], ...answers].map(
+          ([value, label]) =>
+            html`<button type="submit" value=${value} key=${`answer ${value}`}>${label}</button>`,
+        )}
+      </form>
+    </dialog>
+  `;
 }

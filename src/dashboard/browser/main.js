@@ -1,10 +1,10 @@
 // The dashboard's page.
 import { html, startPage } from "../../browser/page.js";
 import { time } from "../../browser/pieces.js";
+import { Question } from "./decisions.js";
 import { DeadLetters } from "./letters.js";
 import { startLooking } from "./look.js";
 import { LastHour, Process, Which } from "./process.js";
-import { Question } from "./question.js";
 import { Endpoints, Figures, pausedOf, Summary, Waiting } from "./state.js";
 
 function Dashboard(shown) {

@@ -1,8 +1,7 @@
+import * as z from "zod/mini";
 import type { Faults } from "../faults.js";
-import type { Lead, RecordedRequest } from "../ledger/entries.js";
+import type { Click, Lead, RecordedRequest } from "../ledger/entries.js";
 import type { LedgerStore } from "../ledger/ledger.js";
-import { explain } from "./explanation.js";
-import { MOST, type View } from "./view.js";
 import { groupByVisitor, stateOf, type Visitor } from "./visitors.js";
 
 /** All that the page shows. It gets all of it with every change. */
@@ -109,4 +108,89 @@ function has(values: readonly unknown[], text: string): boolean {
       .toLowerCase()
       .includes(text.toLowerCase()),
   );
+}
+
+/**
+ * How the nearest click is related to the lead:
+ *
+ * - `same-click-id`, `same-session`: the id is the same
+ * - `number`: the lead carried, as its click id, the number that the service gave this click
+ * - `other-id`: the lead carried this click's session id as its click id, or the other way round
+ * - `time`: no id is the same; of all clicks before the lead it is the last
+ */
+type Relation = "same-click-id" | "same-session" | "number" | "other-id" | "time";
+
+/** Why a registration or payment was linked to no click, as far as is known. */
+export function explain({ tables }: LedgerStore, lead: Lead) {
+  const { clickId, sessionId, customerEmail } = lead;
+  const registration = lead.kind === "payment" ? tables.leads.registrationOf(customerEmail) : undefined;
+  /** How long after the lead; below zero: before it. */
+  const afterMs = (at: string) => Date.parse(at) - Date.parse(lead.at);
+  const carries = (field: "clickId" | "sessionId", value: string | null) =>
+    value !== null && { field, value };
+  const found = nearestClick(tables, lead);
+  const describe = ({ id, at, affiliateReference, clickId, sessionId }: Click, relation: Relation) => {
+    const customers = tables.leads.customersOf(id);
+    return { id, affiliateReference, clickId, sessionId, relation, afterMs: afterMs(at), customers };
+  };
+  return {
+    /** The id that it carried to be linked by; null: none. */
+    carried: carries("clickId", clickId) || carries("sessionId", sessionId) || null,
+    /** The click that comes nearest to what it should have been linked to; null: there is none. */
+    nearest: found && describe(...found),
+    /** For a payment: its customer's last registration; null: that customer never registered. */
+    registration: registration
+      ? { id: registration.id, linked: registration.click !== null, afterMs: afterMs(registration.at) }
+      : null,
+  };
+}
+
+/** The same id first, then an id that was mistaken for another one, then the time. */
+function nearestClick({ clicks }: LedgerStore["tables"], lead: Lead): [Click, Relation] | null {
+  const { at, clickId, sessionId } = lead;
+  const found = (click: Click | undefined, relation: Relation): [Click, Relation] | undefined =>
+    click && [click, relation];
+  return (
+    (clickId !== null && found(clicks.ofClickId(clickId), "same-click-id")) ||
+    (sessionId !== null &&
+      found(clicks.ofSession(sessionId, at) ?? clicks.firstOfSession(sessionId), "same-session")) ||
+    (clickId !== null && /^\d{1,15}$/.test(clickId) && found(clicks.ofNumber(Number(clickId)), "number")) ||
+    (clickId !== null && found(clicks.ofSession(clickId), "other-id")) ||
+    (sessionId !== null && found(clicks.ofClickId(sessionId), "other-id")) ||
+    found(clicks.lastBefore(at), "time") ||
+    null
+  );
+}
+
+/** How much of each list a page gets at most, and how far back visitors are looked for. */
+export const MOST = 5000;
+
+const text = z.catch(z.string().check(z.maxLength(300)), "");
+const count = (usual: number) =>
+  z.catch(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(MOST)), usual);
+
+const schema = z.object({
+  /** Visitors that have this text in one of their fields. */
+  search: text,
+  /** Visitors with a click or a lead of this affiliate; empty: all. */
+  affiliate: text,
+  state: z.catch(z.enum(["", "not-linked", "linked", "clicked"]), ""),
+  /** Requests that have this text in their head, body or answer. */
+  containing: text,
+  /** Requests whose status begins with this digit; `none`: without an answer. */
+  answered: z.catch(z.enum(["", "2", "4", "5", "none"]), ""),
+  /** How many of each are shown. `entries`: of each visitor. */
+  unlinked: count(10),
+  visitors: count(100),
+  entries: count(20),
+  affiliates: count(100),
+  requests: count(100),
+});
+
+export type View = z.output<typeof schema>;
+
+/** The view in an address's query. What is invalid counts as left out. */
+export function readView(address: string): View {
+  const query = address.includes("?") ? address.slice(address.indexOf("?")) : "";
+  return schema.parse(Object.fromEntries(new URLSearchParams(query)));
 }

@@ -1,6 +1,6 @@
 import { type EndpointName, endpointNames, endpoints } from "../endpoints.js";
 import type { FaultMode } from "../faults.js";
-import { type Database, inserter } from "./sqlite.js";
+import { type Database, inserter } from "./file.js";
 
 /** A fault from begin to end, and what it cost. */
 export interface FaultPeriod {

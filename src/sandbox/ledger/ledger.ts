@@ -1,8 +1,5 @@
 import { EventEmitter } from "node:events";
 import type { RequestTo } from "../endpoints.js";
-import { type AffiliateTotals, affiliatesView } from "./affiliates.js";
-import { answersTable } from "./answers.js";
-import { clicksTable } from "./clicks.js";
 import {
   type Click,
   type Entries,
@@ -18,11 +15,16 @@ import {
   type Where,
 } from "./entries.js";
 import { faultsTable } from "./faults.js";
-import { closeLedgerFile, IN_MEMORY, openLedgerFile } from "./file.js";
-import { leadsTable, type NewLead } from "./leads.js";
-import { requestsTable } from "./requests.js";
-import type { Database } from "./sqlite.js";
-import { type LedgerEvents, nextEntry } from "./waiting.js";
+import { closeLedgerFile, type Database, IN_MEMORY, openLedgerFile } from "./file.js";
+import {
+  type AffiliateTotals,
+  affiliatesView,
+  answersTable,
+  clicksTable,
+  leadsTable,
+  type NewLead,
+  requestsTable,
+} from "./tables.js";
 
 /** What the service has recorded, for tests to read. Lists are in order of arrival. */
 export interface Ledger {
@@ -142,4 +144,38 @@ export function openLedger(file = IN_MEMORY): LedgerStore {
       closeLedgerFile(database);
     },
   };
+}
+
+export type LedgerEvents = EventEmitter<{ entry: [Entry]; clear: []; close: [] }>;
+
+/** The next entry with those fields. `seen` is called for a timeout's message. */
+export function nextEntry<K extends Kind>(
+  events: LedgerEvents,
+  { kind, where }: { kind: K; where: object },
+  timeoutMs: number,
+  seen: () => Entry[],
+): Promise<Entries[K]> {
+  const subject = `sandbox: no ${kind} with ${JSON.stringify(where)} came`;
+
+  return new Promise(function await_(resolve, reject) {
+    const timer = setTimeout(onTimeout, timeoutMs);
+    events.on("entry", onEntry).on("close", onClose);
+
+    function onEntry(entry: Entry) {
+      if (entry.kind === kind && matches(entry, where)) settle(() => resolve(entry as Entries[K]));
+    }
+    function onTimeout() {
+      const came = seen().map((entry) => `\n  ${JSON.stringify(entry)}`);
+      const instead = came.length > 0 ? `the ledger has:${came.join("")}` : `the ledger has no ${kind}`;
+      settle(() => reject(new Error(`${subject} within ${timeoutMs} ms; ${instead}`)));
+    }
+    function onClose() {
+      settle(() => reject(new Error(`${subject} before the sandbox was closed`)));
+    }
+    function settle(how: () => void) {
+      clearTimeout(timer);
+      events.off("entry", onEntry).off("close", onClose);
+      how();
+    }
+  });
 }

@@ -374,17 +374,17 @@ describe("checkTls", () => {
   });
 
   it.each([
-    ["expired", "the certificate is out of date"],
-    ["notYetValid", "the certificate is valid later only: is this machine's clock right?"],
-    ["ofAnother", "the certificate belongs to another name"],
-    ["selfSigned", "this machine does not know who issued the certificate"],
+    ["expired", "the service's certificate has expired"],
+    ["notYetValid", "the service's certificate is not valid yet"],
+    ["ofAnother", "the service's certificate is for another name"],
+    ["selfSigned", "this machine does not know the authority"],
   ] as const)(
     "finds a certificate that is %s, and says in plain words what that is",
     async (which, plain) => {
       const found = await checkTls(await serve(made[which]), Date.now(), made.authority.cert);
       expect(found).toMatchObject({
         type: "wrong",
-        text: expect.stringMatching(new RegExp(`^no trusted TLS connection: .*; ${plain.replace("?", ".")}`)),
+        text: expect.stringMatching(new RegExp(`^no trusted TLS connection: .*; ${plain}`)),
       });
     },
   );
@@ -392,7 +392,7 @@ describe("checkTls", () => {
   it("finds that there is no TLS, or nothing at all", async () => {
     const { url } = await startService();
     const { text } = await checkTls(new URL(url.replace("http:", "https:")), Date.now());
-    expect(text).toContain("what answers at this port does not speak TLS");
+    expect(text).toContain("there is no TLS in common");
     const nothing = await checkTls(new URL("https://127.0.0.1:1"), Date.now());
     expect(nothing).toMatchObject({
       type: "wrong",

@@ -2,9 +2,8 @@
 import { html, startPage } from "../../../browser/page.js";
 import { time } from "../../../browser/pieces.js";
 import { Affiliates, Linking } from "./affiliates.js";
-import { connect } from "./feed.js";
+import { connect, News } from "./feed.js";
 import { Keys, showKeys, startShortcuts } from "./keys.js";
-import { News } from "./news.js";
 import { OpenedRequest, openNamed, Requests } from "./requests.js";
 import { About, Decisions, FaultBar, showFaults } from "./service.js";
 import { Visitors } from "./visitors.js";
