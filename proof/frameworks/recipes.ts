@@ -42,6 +42,22 @@ const controllers = (express: string): Dependencies => ({
   ...typed(express),
 });
 
+/** Packages of a scope, in one version. */
+const scoped = (scope: string, version: string, ...names: readonly string[]): Dependencies =>
+  Object.fromEntries(names.map((name) => [`@${scope}/${name}`, version]));
+
+const tsed = (express: string): Dependencies => ({
+  ...scoped("tsed", "^8.38.8", "core", "di", "exceptions", "platform-express", "platform-http"),
+  ...scoped("tsed", "^8.38.8", "platform-params", "schema"),
+  "@tsed/logger": "^8.0.0",
+  ...typed(express),
+});
+
+const angular: Dependencies = {
+  ...scoped("angular", "21.2.24", "build", "cli", "common", "compiler", "compiler-cli", "core"),
+  ...scoped("angular", "21.2.24", "platform-browser", "platform-server", "router", "ssr"),
+};
+
 const apollo = (integration: string): Dependencies => ({
   "@apollo/server": "^5.5.1",
   "@as-integrations/express5": integration,
@@ -122,6 +138,39 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   astro: {
     express: onBoth({ astro: "^5.9.4", "@astrojs/node": "^9.5.5" }),
     prepare: ["env", "ASTRO_TELEMETRY_DISABLED=1", "npx", "astro", "build"],
+  },
+  tsed: {
+    basedOn: "nestjs",
+    express: { 4: tsed("^4.17.25"), 5: tsed("^5.0.6") },
+    prepare: ["npx", "tsc"],
+  },
+  sails: { express: { 4: { sails: "^1.5.18" } } },
+  adminjs: {
+    express: {
+      5: {
+        adminjs: "^7.8.17",
+        "@adminjs/express": "^6.1.1",
+        "express-formidable": "^1.2.0",
+        "express-session": "^1.19.0",
+        tslib: "^2.8.1",
+      },
+    },
+  },
+  // The last of React Router and Angular that run on Node 20.
+  "react-router": {
+    express: onBoth({
+      "react-router": "7.18.4",
+      ...scoped("react-router", "7.18.4", "dev", "express", "node"),
+      react: "^19.3.1",
+      "react-dom": "^19.3.1",
+      isbot: "^5.2.3",
+      vite: "^7.3.0",
+    }),
+    prepare: ["npx", "react-router", "build"],
+  },
+  angular: {
+    express: { 5: { ...angular, rxjs: "^7.8.2", tslib: "^2.8.1", ...typed("^5.0.6") } },
+    prepare: ["env", "NG_CLI_ANALYTICS=false", "npx", "ng", "build"],
   },
   clerk: { express: onBoth({ "@clerk/express": "^2.1.70" }) },
   sentry: { express: { 5: { "@sentry/node": "^11.12.0" } } },

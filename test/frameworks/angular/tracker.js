@@ -1,0 +1,2 @@
+// That of the bundle.
+export { tracker } from "./dist/shop/server/server.mjs";
