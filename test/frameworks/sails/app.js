@@ -19,7 +19,7 @@ const signUp = tracker.onRegistration(async (req, res) => {
   return registration;
 });
 
-const sails = new Sails();
+export const sails = new Sails();
 await promisify(sails.lift.bind(sails))({
   port: process.env.PORT ?? 1337,
   log: { level: "error" },
@@ -27,12 +27,12 @@ await promisify(sails.lift.bind(sails))({
   globals: false,
   session: { secret: "a secret of thirty-two characters" },
   controllers: { moduleDefinitions: { checkout } }, // as a file in `api/controllers` has it
+  policies: { "*": tracker }, // as `config/policies.js` has it: for requests over sockets, too
   // As `config/http.js` has it.
   http: {
     middleware: {
-      affiliate: tracker,
       affiliateClick: tracker.onClick(),
-      order: ["cookieParser", "session", "affiliate", "affiliateClick", "bodyParser", "router"],
+      order: ["cookieParser", "session", "affiliateClick", "bodyParser", "router"],
     },
   },
   routes: {
