@@ -22,9 +22,7 @@ it("server-rendered pages are landing pages wherever a link leads, static files 
   mkdirSync(join(directory, "sale"));
   writeFileSync(join(directory, "sale/index.html"), "Sale");
   writeFileSync(join(directory, "style.css"), "");
-  const static_ = () => express.static(directory);
-  const modules = { express: { default: Object.assign(() => {}, { static: static_ }) } };
-  await page.run("Server-rendered pages", { app, tracker }, { modules });
+  app.use(tracker.onClick(), express.static(directory));
   const visitor = browser(app);
   await visitor.get("/style.css?ref=ALICE").set("Accept", "text/css").expect(200);
   const { headers } = await visitor.get("/sale/?ref=ALICE").expect(200, "Sale");

@@ -1,6 +1,7 @@
 import { type DiskOutboxOptions, diskOutbox } from "express-affiliate/disk";
 import { expect, it, vi } from "vitest";
 import { order } from "../helpers/conversions.js";
+import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, referred, startShop } from "../helpers/docs/shop.js";
 import { scratchDirectory } from "../helpers/scratch.js";
@@ -20,4 +21,8 @@ it("the README begins with code that reports a payment once, however often the p
   await tracker.flush();
   expect(sandbox.ledger.payments()).toMatchObject([{ sessionId: "s1", leadValue: 19.9 }]);
   expect(tracker.stats()).toMatchObject({ delivered: 1, duplicates: 2 });
+});
+
+it("the README is read in five minutes", () => {
+  expect(textOf("README.md").trim().split(/\s+/).length).toBeLessThanOrEqual(800);
 });

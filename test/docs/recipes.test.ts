@@ -1,8 +1,6 @@
 import express from "express";
-import type { Attribution, Payment } from "express-affiliate";
-import type { Sale } from "express-affiliate/gateways";
+import type { Attribution } from "express-affiliate";
 import { expect, it } from "vitest";
-import { bodies } from "../gateways/bodies.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { browser, referred, startShop } from "../helpers/docs/shop.js";
 
@@ -15,31 +13,6 @@ async function shopWithClick() {
   await shop.tracker.trackClick({ affiliateReference: "ALICE", clickId: "c1", sessionId: "s1" });
   return shop;
 }
-
-it("a checkout page keeps the snapshot of who came by a link, and the payment's event gives it back", async () => {
-  const { app, tracker, sandbox } = await shopWithClick();
-  const intents: { metadata: Record<string, string> }[] = [];
-  const create = async (session: { payment_intent_data: { metadata: Record<string, string> } }) => {
-    intents.push(session.payment_intent_data);
-    return { url: "https://checkout.stripe.example/" };
-  };
-  await page.run("A guest, or a checkout page", {
-    app,
-    tracker,
-    stripe: { checkout: { sessions: { create } } },
-  });
-  await referred(app).post("/checkout").send({ price: "price_1" }).expect(303);
-  await browser(app).post("/checkout").send({ price: "price_1" }).expect(303);
-  const [ofAlice, ofNobody] = intents.map(({ metadata }) => metadata);
-  expect(ofNobody).toEqual({});
-  // Stripe copies a payment intent's metadata to its charge.
-  const { affiliate = "" } = ofAlice ?? {};
-  const charge = bodies.stripe.sale({ id: "ch_1", minor: 1_990, email: "ada@shop.example", affiliate });
-  const { payment, attribution } = bodies.stripe.read(charge) as Sale;
-  await tracker.trackPayment(payment as Payment, attribution);
-  await tracker.flush();
-  expect(sandbox.ledger.payments()).toMatchObject([{ affiliateReference: "ALICE", leadValue: 19.9 }]);
-});
 
 it("a code typed at checkout credits the code's affiliate; without one, the link's", async () => {
   const { app, tracker, sandbox } = await shopWithClick();

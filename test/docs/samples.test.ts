@@ -37,7 +37,7 @@ function sampleOf(name: string, code: string): Sample {
   return { name, calls };
 }
 
-/** The list in docs/attribution.md. */
+/** The order in docs/first-evening.md. */
 const ORDER = [
   /^cookieParser\(/,
   /^session\(/,
@@ -88,7 +88,7 @@ function misnamedIn({ name, calls }: Sample): string[] {
 }
 
 describe("the samples", () => {
-  it("mount in the order that docs/attribution.md lists", () => {
+  it("mount in the order of docs/first-evening.md", () => {
     expect([...blocks, ...apps].flatMap(misplacedIn)).toEqual([]);
     const wrong =
       "app.use(express.json());\napp.use(express.static('public')).use(tracker, tracker.onClick());";
