@@ -98,45 +98,30 @@ export function wordsOf(text: string): string {
 }
 
 /** Each line once a minute, and not too many different ones. */
-export function createRateLimit() {
-  const shares = Object.fromEntries(
-    KINDS.map((kind) => [kind, { written: new Map() as Share["written"], others: 0 }]),
-  ) as Record<Kind, Share>;
+function createRateLimit() {
+  const shares = Object.fromEntries(KINDS.map((kind) => [kind, { until: new Map(), leftOut: 0 }])) as Record<
+    Kind,
+    Share
+  >;
 
   /** @returns what to add to the line, or `undefined` if it is not written. */
   return function admit(kind: Kind, says: string, now: number): string | undefined {
     const share = shares[kind];
-    const { written } = share;
-    const same = written.get(says);
-    if (same && now < same.until) {
-      same.more++;
+    for (const [line, until] of share.until) if (until <= now) share.until.delete(line);
+    if (share.until.has(says) || share.until.size >= MOST_OF_A_KIND) {
+      share.leftOut++;
       return undefined;
     }
-    const recent = [...written.values()].filter(({ until }) => now < until);
-    if (recent.length >= MOST_OF_A_KIND) {
-      share.others++;
-      return undefined;
-    }
-    // To the end: the oldest is the first.
-    written.delete(says);
-    written.set(says, { until: now + MINUTE_MS, more: 0 });
-    for (const [oldest, { more }] of written) {
-      if (written.size <= MOST_OF_A_KIND) break;
-      written.delete(oldest);
-      share.others += more;
-    }
-    const { others } = share;
-    share.others = 0;
-    return (
-      (same?.more ? ` (and ${same.more} more like this since the last such line)` : "") +
-      (others ? ` (and ${others} others that were left out)` : "")
-    );
+    share.until.set(says, now + MINUTE_MS);
+    const { leftOut } = share;
+    share.leftOut = 0;
+    return leftOut > 0 ? ` (and ${leftOut} more that were left out)` : "";
   };
 }
 
 interface Share {
-  /** `more`: how often the line has been left out since. */
-  readonly written: Map<string, { readonly until: number; more: number }>;
-  /** How many lines were left out that have no entry. */
-  others: number;
+  /** Until when each line that was written is not written again. */
+  readonly until: Map<string, number>;
+  /** How many lines were not written since the last one that was. */
+  leftOut: number;
 }

@@ -41,7 +41,7 @@ describe("mistakes within a minute", () => {
     expect(texts()).toEqual([
       'a payment was dropped: `leadValue` must be an amount, got "-1"',
       'a registration was dropped: `leadValue` must be an amount, got "-1"',
-      'a payment was dropped: `leadValue` must be an amount, got "-101" (and 99 more like this since the last such line)',
+      'a payment was dropped: `leadValue` must be an amount, got "-101" (and 99 more that were left out)',
     ]);
     expect(journal.counts.dropped.invalid).toBe(102);
   });
@@ -66,7 +66,7 @@ describe("mistakes within a minute", () => {
     expect(texts()).toHaveLength(MOST_OF_A_KIND);
     await clock.pass(60_000);
     journal.dropped("click", "invalid", { message: "wrong" });
-    expect(texts().at(-1)).toBe("a click was dropped: wrong (and 5 others that were left out)");
+    expect(texts().at(-1)).toBe("a click was dropped: wrong (and 5 more that were left out)");
   });
 });
 
