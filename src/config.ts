@@ -159,7 +159,9 @@ export function readConfig(given: AffiliateOptions): Config {
     apiKey: read.apiKey === undefined ? undefined : new Secret(read.apiKey),
     outbox: read.outbox ?? memoryOutbox(),
     logger: read.logger ?? toConsole,
-    signed: read.signed ? createSignatures([read.signed].flat().map((each) => new Secret(each))) : undefined,
+    signed: read.signed
+      ? createSignatures([read.signed].flat().map((secret) => new Secret(secret)))
+      : undefined,
     proxy: read.proxy === undefined || read.proxy === "environment" ? read.proxy : new URL(read.proxy),
   });
 }

@@ -1,4 +1,4 @@
-import { eventFrom, ignoredIds, ownIdIn, unknownFields } from "./conversion/event-from.js";
+import { eventFrom, hostIdIn, ignoredIds, unknownFields } from "./conversion/event-from.js";
 import { type EventKind, notBeforeOf, type OutboxEvent } from "./conversion/events.js";
 import type { InvalidInput } from "./conversion/kind-row.js";
 import { rowOf } from "./conversion/kinds.js";
@@ -80,7 +80,7 @@ export function createTrack(parts: TrackerParts): Track {
   }
 
   function refuse(kind: EventKind, input: unknown, reason: DropReason, message: string): Receipt {
-    journal.dropped(kind, reason, { message, ownId: ownIdIn(input) });
+    journal.dropped(kind, reason, { message, hostId: hostIdIn(input) });
     return { outcome: "rejected", reason };
   }
 

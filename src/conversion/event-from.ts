@@ -63,14 +63,14 @@ function idOf(clientId: number, key: string): string {
  * spreads: they take microseconds in Node 20.
  */
 function storedData<Data extends object>(data: Data, provenance: Provenance): Data & Provenance {
-  const own: Record<string, unknown> = {};
+  const stored: Record<string, unknown> = {};
   for (const part of [data, provenance] as readonly Record<string, unknown>[]) {
     for (const name in part) {
       const value = part[name];
-      if (value !== undefined) own[name] = typeof value === "string" ? ownCopy(value) : value;
+      if (value !== undefined) stored[name] = typeof value === "string" ? ownCopy(value) : value;
     }
   }
-  return own as Data & Provenance;
+  return stored as Data & Provenance;
 }
 
 /** Reads what a host reports, or says why it is no event. */
@@ -115,7 +115,7 @@ export function ignoredIds(kind: EventKind, input: unknown): { name: string; id:
 const VISITORS = ["clickId", "sessionId"];
 
 /** The host's own name for a conversion, for a log line. */
-export function ownIdIn(input: unknown): string | undefined {
+export function hostIdIn(input: unknown): string | undefined {
   const reader = new FieldReader(Object(input));
   const names = ["paymentId", "customerId"];
   return harmless(() => names.map((name) => reader.optionalHostId(name, LONGEST_TEXT)).find(Boolean));

@@ -35,8 +35,8 @@ export async function listFor(deadLetters: DeadLetters, query: z.output<typeof q
 
 /** How many are meant, and what the payments among them come to. */
 export async function sumOf(deadLetters: DeadLetters, filter: DeadLetterFilter) {
-  const sums = await (deadLetters.sums ?? ((which = {}) => sumsIn(deadLetters, which)))(filter);
-  const add = (of: (each: DeadLetterSum) => number) => sums.reduce((sum, each) => sum + of(each), 0);
+  const sums = await (deadLetters.sums ?? ((wanted = {}) => sumsIn(deadLetters, wanted)))(filter);
+  const add = (of: (part: DeadLetterSum) => number) => sums.reduce((sum, part) => sum + of(part), 0);
   return {
     count: add(({ count }) => count),
     unconfirmed: add(({ reason, count }) => (reason === "unconfirmed" ? count : 0)),

@@ -82,8 +82,8 @@ export const TOKEN_HEADER = "x-affiliate-token";
 
 /** The token that the browser has, or a new one. */
 export function tokenFor(req: Request, res: Response): string {
-  const own = tokenOf(req);
-  if (own !== undefined) return own;
+  const present = tokenOf(req);
+  if (present !== undefined) return present;
   const token = randomBytes(32).toString("base64url");
   // No `Path`: the browser takes the folder that it asked for, whatever a proxy has cut.
   res.append("set-cookie", `${COOKIE}=${token}; HttpOnly; SameSite=Strict${req.secure ? "; Secure" : ""}`);
@@ -104,8 +104,8 @@ export function refuseForeignReader({ headers }: Request): void {
 export function refuseForeignAction(req: Request): void {
   if (!isSameOrigin(req)) throw new Refused(403, "Only the dashboard's own page may ask for this.");
   const sent = Buffer.from(String(req.headers[TOKEN_HEADER] ?? ""));
-  const own = Buffer.from(tokenOf(req) ?? "");
-  if (own.length === 0 || sent.length !== own.length || !timingSafeEqual(sent, own)) {
+  const kept = Buffer.from(tokenOf(req) ?? "");
+  if (kept.length === 0 || sent.length !== kept.length || !timingSafeEqual(sent, kept)) {
     throw new Refused(403, "The page is out of date. Reload it, and try again.");
   }
 }

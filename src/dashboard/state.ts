@@ -18,7 +18,7 @@ export function createState(
 
   return function state() {
     const now = clock.now();
-    const { queued, scheduled, oldestMs, waiting, dead, trouble, endpoints, ...own } = tracker.stats();
+    const { queued, scheduled, oldestMs, waiting, dead, trouble, endpoints, ...ofProcess } = tracker.stats();
     return {
       at: at(now),
       outbox: {
@@ -31,7 +31,7 @@ export function createState(
       },
       process: {
         ...self,
-        ...own,
+        ...ofProcess,
         endpoints: ENDPOINTS.map((endpoint) => {
           const { state, ...pause } = endpoints[endpoint];
           const named = { endpoint, kind: kindOf(endpoint), state };

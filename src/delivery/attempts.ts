@@ -179,7 +179,7 @@ export function createAttempts(parts: Parts) {
   function verdictAfter(
     error: Error,
     claim: Claim,
-    { attempt, hasLeft, isOwn, othersPassed }: Progress,
+    { attempt, hasLeft, isOfEvent, othersPassed }: Progress,
   ): Verdict {
     const known: Attempt = attempt ?? { type: "no-answer", requestSent: hasLeft, error };
     const now = Date.now();
@@ -188,7 +188,7 @@ export function createAttempts(parts: Parts) {
     return verdictOn(
       { claim, attempt: known, outcome, othersPassed },
       {
-        ...{ maxAgeMs, ambiguous, isOwn, now, random: () => 0.5 },
+        ...{ maxAgeMs, ambiguous, isOfEvent, now, random: () => 0.5 },
         details: () => harmless(() => details(known, claim.event)) ?? plain,
       },
     );
@@ -200,9 +200,9 @@ export function createAttempts(parts: Parts) {
     return { claim, attempt, outcome, othersPassed: passedAt[lane.endpoint] > (history.triedAt || queuedAt) };
   }
 
-  function contextOf({ attempt, claim }: EndedAttempt, { isOwn }: Progress): Context {
+  function contextOf({ attempt, claim }: EndedAttempt, { isOfEvent }: Progress): Context {
     const now = clock.now();
-    return { maxAgeMs, ambiguous, details: () => details(attempt, claim.event), isOwn, now, random };
+    return { maxAgeMs, ambiguous, details: () => details(attempt, claim.event), isOfEvent, now, random };
   }
 
   function details(attempt: Attempt, event: OutboxEvent): Details {

@@ -65,22 +65,22 @@ export function tlsAdvice(code: string, peer: "service" | "proxy" = "service"): 
  * one is left in a spelling that cannot be cut out, nothing of the words is.
  */
 export function withoutVisitor(text: string, event: OutboxEvent): string {
-  const own = ownTextsOf(event);
-  if (own.length === 0) return text;
-  const shown = text.replace(anyOf(own.map(spellingsOf)), HIDDEN);
-  const isLeft = anyOf(own.map((each) => literally(plain(each)))).test(plain(shown));
+  const texts = visitorTextsOf(event);
+  if (texts.length === 0) return text;
+  const shown = text.replace(anyOf(texts.map(spellingsOf)), HIDDEN);
+  const isLeft = anyOf(texts.map((part) => literally(plain(part)))).test(plain(shown));
   return isLeft ? HIDDEN : shown;
 }
 
 /** The longest first: one may be part of another. */
-function ownTextsOf(event: OutboxEvent): string[] {
+function visitorTextsOf(event: OutboxEvent): string[] {
   const { clickId, sessionId } = event.data;
   const name = "customerName" in event.data ? event.data.customerName : undefined;
   const email = emailOf(event);
   const mailbox = email?.slice(0, email.lastIndexOf("@")) ?? "";
   const all = [clickId, sessionId, name, email, ...partsOf(name ?? ""), ...partsOf(mailbox), mailbox];
   // Of a name or mailbox, one letter is in many words.
-  const isTelling = (each: string | undefined, nth: number) => each && (nth < 4 || each.length > 1);
+  const isTelling = (part: string | undefined, nth: number) => part && (nth < 4 || part.length > 1);
   return (all.filter(isTelling) as string[]).sort((one, other) => other.length - one.length);
 }
 

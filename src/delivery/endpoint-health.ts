@@ -24,7 +24,7 @@ const SLOW_BY = 4;
 const SUSPECT_MS = 15_000;
 const STUCK_AT_MOST = 3;
 
-const NONE = { newEvents: 0, others: 0 };
+const NONE = { newEvents: 0, anyEvents: 0 };
 
 /**
  * What attempts have shown of one endpoint, and so which events may try next. Pure state: the
@@ -95,24 +95,24 @@ export class EndpointHealth {
 
   /** Which events may be sent now. `mayProbe`: whether a probe may begin at this moment. */
   lanes(now: number, mayProbe: boolean): Lane[] {
-    const { newEvents, others } = this.#places(now, mayProbe);
+    const { newEvents, anyEvents } = this.#places(now, mayProbe);
     const endpoint = this.#endpoint;
     const lanes: Lane[] = [];
     if (newEvents > 0)
       lanes.push({ endpoint, limit: newEvents, newestFirst: true, newWithinMs: NEW_EVENT_MS });
-    if (others > 0) {
+    if (anyEvents > 0) {
       const isRegular = this.#limit.isWhole && now >= this.#suspectUntil;
       const evenResting = this.#outage !== undefined;
-      lanes.push({ endpoint, limit: others, newestFirst: !isRegular, evenResting });
+      lanes.push({ endpoint, limit: anyEvents, newestFirst: !isRegular, evenResting });
     }
     return lanes;
   }
 
   begin({ newWithinMs }: Lane, now: number, mayProbe: boolean): Ticket | undefined {
     const isNewEvent = newWithinMs !== undefined;
-    const { newEvents, others } = this.#places(now, mayProbe);
+    const { newEvents, anyEvents } = this.#places(now, mayProbe);
     const isHurried = this.#outage?.isHurried === true;
-    if ((isNewEvent ? Math.max(newEvents, this.#outage ? 0 : others) : others) < 1) return undefined;
+    if ((isNewEvent ? Math.max(newEvents, this.#outage ? 0 : anyEvents) : anyEvents) < 1) return undefined;
     if (this.#outage && isNewEvent) this.#savedProbes.spend(now, this.#outage.since);
     else this.#outage?.rest(now);
     const passes = this.#passes;
@@ -149,10 +149,10 @@ export class EndpointHealth {
 
   /** If it `mayHurry`, a probe that is due because of a sign of recovery stays due. */
   rest({ since, probeAt }: KnownOutage, { mayHurry }: { readonly mayHurry: boolean }): void {
-    const own = this.#outage;
+    const before = this.#outage;
     this.#limit.reset();
-    const next = own && mayHurry && own.isHurried ? own.probeAt : probeAt;
-    this.#outage = new Outage({ since, probeAt: next }, own?.reason ?? "silent", true, own);
+    const next = before && mayHurry && before.isHurried ? before.probeAt : probeAt;
+    this.#outage = new Outage({ since, probeAt: next }, before?.reason ?? "silent", true, before);
   }
 
   /** The endpoint did not take an event. Returns whether that may be the event's own fault. */
@@ -208,25 +208,25 @@ export class EndpointHealth {
   #places(now: number, mayProbe: boolean): typeof NONE {
     if (this.#throttle && now < this.#throttle.until) return NONE;
     const newEventsUnderWay = this.#newEventsUnderWay;
-    const othersUnderWay = this.#underWay.length - newEventsUnderWay;
+    const anyUnderWay = this.#underWay.length - newEventsUnderWay;
     if (this.#outage) {
       if (!mayProbe) return NONE;
       const isSaved = !this.#outage.isCostly && this.#savedProbes.has(now, this.#outage.since);
       return {
         newEvents: isSaved && newEventsUnderWay < NEW_EVENTS_AT_ONCE ? 1 : 0,
-        others: now >= this.#outage.probeAt && othersUnderWay === 0 ? 1 : 0,
+        anyEvents: now >= this.#outage.probeAt && anyUnderWay === 0 ? 1 : 0,
       };
     }
     if (this.#holdsAmbiguous && (this.#streak.costly > 0 || this.#areStuck(now))) {
-      return { newEvents: 0, others: Math.max(0, 1 - this.#underWay.length) };
+      return { newEvents: 0, anyEvents: Math.max(0, 1 - this.#underWay.length) };
     }
     if (now < this.#suspectUntil) {
       return {
         newEvents: Math.max(0, NEW_EVENTS_AT_ONCE - newEventsUnderWay),
-        others: Math.max(0, 1 - othersUnderWay),
+        anyEvents: Math.max(0, 1 - anyUnderWay),
       };
     }
-    return { newEvents: 0, others: Math.max(0, this.#limit.at(now) - this.#underWay.length) };
+    return { newEvents: 0, anyEvents: Math.max(0, this.#limit.at(now) - this.#underWay.length) };
   }
 
   #areStuck(now: number): boolean {

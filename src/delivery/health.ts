@@ -81,9 +81,9 @@ export class Health {
       case "failure": {
         this.#unreachables = 0;
         if (finding.reason !== "silent" && !finding.isOfGateway) this.#answered(now);
-        const isOwn = health.fail(ticket, finding, now);
+        const isOfEvent = health.fail(ticket, finding, now);
         if (finding.isOfGateway && health.isDoubtful) this.#doubtedSince ??= now;
-        return isOwn;
+        return isOfEvent;
       }
       case "pause":
         this.#answered(now);

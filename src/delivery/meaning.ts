@@ -20,7 +20,7 @@ export interface EndedAttempt {
 export interface Context {
   readonly details: () => Details;
   /** Whether a failure may be the event's own fault, and not the service's. */
-  readonly isOwn: boolean;
+  readonly isOfEvent: boolean;
   /** Milliseconds since the epoch. */
   readonly now: number;
   /** Gives a number from 0 up to 1. */
@@ -73,10 +73,10 @@ export function verdictOn(ended: EndedAttempt, context: Context): Verdict {
 /** The status endpoint did not say whether to send the event: it rests, whatever its age. */
 export function postponed(ended: EndedAttempt, context: Context): Verdict {
   const { claim, outcome } = ended;
-  const { details, isOwn, now, random } = context;
+  const { details, isOfEvent, now, random } = context;
   if (outcome.type === "unsent" || outcome.type === "unsendable") return verdictOn(ended, context);
   const { history } = claim;
-  const failures = history.failures + Number(isOwn);
+  const failures = history.failures + Number(isOfEvent);
   return {
     type: "retry",
     inMs: outcome.type === "throttled" ? outcome.retryAfterMs : backoffMs(Math.max(1, failures), random()),
@@ -154,10 +154,10 @@ function markedRetry(ended: EndedAttempt, context: Context): Verdict {
 
 function retry(ended: EndedAttempt, context: Context, changes: Partial<History> = {}): Verdict {
   const { history, queuedAt } = ended.claim;
-  const { isOwn, now, random, maxAgeMs } = context;
-  const failures = history.failures + Number(isOwn);
+  const { isOfEvent, now, random, maxAgeMs } = context;
+  const failures = history.failures + Number(isOfEvent);
   // While the service takes no others either, age ends no event: it may be an outage.
-  const isItsOwnFault = isOwn && (ended.othersPassed || failures >= FAILURES_OF_A_LONE_EVENT);
+  const isItsOwnFault = isOfEvent && (ended.othersPassed || failures >= FAILURES_OF_A_LONE_EVENT);
   if (now - queuedAt > maxAgeMs && isItsOwnFault) return dead("expired")(ended, context);
   return retryIn(ended, context, backoffMs(Math.max(1, failures), random()), { failures, ...changes });
 }

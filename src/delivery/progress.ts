@@ -17,7 +17,7 @@ export class Progress {
   /** Whether the endpoint has taken other visitors' events since the last attempt at this one. */
   othersPassed = false;
   /** Whether a failure may be the event's own fault, and not the service's. */
-  isOwn = true;
+  isOfEvent = true;
   readonly #health: Health;
   #ticket: Ticket | undefined;
   #endWatch: EndWatch | undefined;
@@ -40,7 +40,7 @@ export class Progress {
   end(finding: Finding, now: number): void {
     const ticket = this.#ticket;
     this.#ticket = undefined;
-    if (ticket) this.isOwn = this.#health.end(ticket, finding, now);
+    if (ticket) this.isOfEvent = this.#health.end(ticket, finding, now);
     const endWatch = this.#endWatch;
     this.#endWatch = undefined;
     endWatch?.(finding, ticket?.health.pause !== undefined);

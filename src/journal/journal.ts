@@ -41,7 +41,7 @@ export type {
 } from "./notices.js";
 
 // This process never learns the outcome of an event that another process delivers.
-const MOST_OWN = 10_000;
+const MOST_UNSETTLED = 10_000;
 
 export type Journal = ReturnType<typeof createJournal>;
 
@@ -83,8 +83,8 @@ export function createJournal(parts: {
   };
   const { log, warn, hint, once, isNews } = createLog({ logger, clock, shown });
   const awaited = new Map<string, { orAttempted: boolean; resolve: () => void }>();
-  const own = new Set<string>();
-  const lastOwn = new Ring<string>(MOST_OWN);
+  const unsettled = new Set<string>();
+  const lastQueued = new Ring<string>(MOST_UNSETTLED);
   const pausedSince = new Map<PauseScope, number>();
 
   function endWait(id: string): void {
@@ -93,7 +93,7 @@ export function createJournal(parts: {
   }
 
   function end({ id }: { readonly id: string }): void {
-    own.delete(id);
+    unsettled.delete(id);
     endWait(id);
   }
 
@@ -138,17 +138,17 @@ export function createJournal(parts: {
     },
     /** Own events without a known outcome, of the last 10,000; no scheduled ones. */
     get withoutOutcome(): number {
-      return own.size;
+      return unsettled.size;
     },
     /** Whether the outcome of an own event is expected soon. */
-    awaits: (id: string): boolean => own.has(id),
+    awaits: (id: string): boolean => unsettled.has(id),
     queued(event: OutboxEvent, isScheduled = false) {
       emit("queued", () => noticeOf(event));
       if (isScheduled) return;
       // Not by the set's first element: to find it, V8 steps over all deleted ones.
-      const oldest = lastOwn.replaceOldest(event.id);
-      if (oldest !== undefined) own.delete(oldest);
-      own.add(event.id);
+      const oldest = lastQueued.replaceOldest(event.id);
+      if (oldest !== undefined) unsettled.delete(oldest);
+      unsettled.add(event.id);
     },
     /** @param reportedAt when it was reported first. Called for the first duplicate alone. */
     duplicate(event: OutboxEvent, reportedAt: () => Promise<number | undefined>) {
@@ -178,21 +178,21 @@ export function createJournal(parts: {
       const says = `${reason} ${death.status} ${wordsOf(message)}`;
       warn("dead", `${nameOf(event)} is now a dead letter: ${because}`, says);
     },
-    /** @param details.ownId what the host calls it, if it is no event. */
+    /** @param details.hostId what the host calls it, if it is no event. */
     dropped(
       kind: EventKind,
       reason: DropReason,
-      details: { event?: OutboxEvent; ownId?: string | undefined; message?: string } = {},
+      details: { event?: OutboxEvent; hostId?: string | undefined; message?: string } = {},
     ) {
       counts.dropped[reason]++;
-      const { event, ownId, message = WHY_DROPPED[reason] ?? reason } = details;
+      const { event, hostId, message = WHY_DROPPED[reason] ?? reason } = details;
       if (event) end(event);
       emit("dropped", () => ({ ...(event && noticeOf(event)), kind, reason, message: shown(message) }));
       const name = event
         ? nameOf(event)
-        : ownId === undefined
+        : hostId === undefined
           ? `a ${kind}`
-          : `the ${kind} ${JSON.stringify(ownId)}`;
+          : `the ${kind} ${JSON.stringify(hostId)}`;
       const line = `${name} was dropped: ${message}`;
       // An accepted payment that is lost: each has a line of its own.
       if (event?.kind === "payment") log("error", line);

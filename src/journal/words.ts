@@ -67,6 +67,6 @@ export function decisionLine({ action, by, count, id, kind, reason, amount }: De
 /** What the host calls an event, if the host has a name for it, and the event's id. */
 export function nameOf({ id, kind, data }: OutboxEvent): string {
   const { paymentId, customerId } = data as { paymentId?: string; customerId?: string };
-  const own = paymentId ?? customerId;
-  return `the ${kind} ${own === undefined ? "" : `${JSON.stringify(own)} `}(${id})`;
+  const hostId = paymentId ?? customerId;
+  return `the ${kind} ${hostId === undefined ? "" : `${JSON.stringify(hostId)} `}(${id})`;
 }

@@ -3,7 +3,7 @@ import type { Config } from "../config.js";
 import { type Attribution, isTextOfNothing, isVisitorId, loginSessionId } from "../conversion/visitor-ids.js";
 import type { Journal } from "../journal/journal.js";
 import { harmless, isThenable } from "../shared/harmless.js";
-import { allCookiesOf, broughtSession, ownOfSeveral, signedCookie, visitorCookie } from "./cookies.js";
+import { allCookiesOf, broughtSession, clickIdOfSeveral, signedCookie, visitorCookie } from "./cookies.js";
 
 /** The cookie that `onClick` sets. It outlives the new express-session at login: read it first. */
 const SESSION_COOKIE = "svc_session_id";
@@ -92,7 +92,7 @@ export class RequestAttribution {
 
   #readClickId(): string | undefined {
     const { cookieName, signed } = this.#context.config;
-    return (signed ? undefined : ownOfSeveral(this.#req, cookieName)) ?? this.cookie(cookieName);
+    return (signed ? undefined : clickIdOfSeveral(this.#req, cookieName)) ?? this.cookie(cookieName);
   }
 
   #readSessionId(): string | undefined {

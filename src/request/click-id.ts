@@ -44,7 +44,7 @@ export function wasReported(clickId: string | undefined, reference: string, now:
   if (clickId === undefined) return false;
   const { reported, salt } = reportedBy(clickId, now);
   const tag = tagOf(reference, salt);
-  return reported.some((each) => each.tag === tag);
+  return reported.some((earlier) => earlier.tag === tag);
 }
 
 /** Whether `onClick` made this id, as far as its form tells. */

@@ -50,8 +50,8 @@ export function broughtSession(req: Request, sessionId: string): boolean {
   const matches = (value: unknown) =>
     typeof value === "string" && (value === sessionId || value.startsWith(signed));
   const { cookies, signedCookies, headers } = req;
-  return [cookies, signedCookies, cookiesIn(headers?.cookie)].some((each) =>
-    Object.values(Object(each)).some(matches),
+  return [cookies, signedCookies, cookiesIn(headers?.cookie)].some((parsed) =>
+    Object.values(Object(parsed)).some(matches),
   );
 }
 
@@ -110,7 +110,7 @@ export function clickIdsIn(req: Request, cookieName: string) {
  * Of several cookies of this name, the one that this package set; `undefined` if none is. A
  * subdomain that has set one for the whole domain does not choose who earns.
  */
-export function ownOfSeveral(req: Request, cookieName: string): string | undefined {
+export function clickIdOfSeveral(req: Request, cookieName: string): string | undefined {
   const header = req.headers?.cookie ?? "";
   const first = header.indexOf(`${cookieName}=`);
   if (first === header.lastIndexOf(`${cookieName}=`)) return undefined;

@@ -28,7 +28,7 @@ const NEEDS_HTTPS = /^__(Host|Secure)-/i;
 
 /** @throws OptionsError if browsers would refuse one of these cookies, wherever it is set. */
 export function checkDomain(factory: string, { domain }: CookieSettings, names: readonly string[]): void {
-  const name = domain === undefined ? undefined : names.find((each) => /^__Host-/i.test(each));
+  const name = domain === undefined ? undefined : names.find((cookie) => /^__Host-/i.test(cookie));
   if (name === undefined) return;
   throw new OptionsError(factory, [
     `\`domain\` must be left out: browsers refuse a cookie \`${name}\` with a domain, because \`__Host-\` keeps it to one host`,

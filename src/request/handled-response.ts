@@ -98,7 +98,7 @@ function whenSocketCloses({ socket }: Request, res: Response, act: () => void): 
     waitingFor.set(socket, waiting);
     const all = waiting;
     socket.once("close", () => {
-      for (const each of all) each();
+      for (const closed of all) closed();
     });
   }
   waiting.add(act);
@@ -160,8 +160,8 @@ export function holdBytes(req: Request, res: Response): () => void {
   function release(): void {
     if (uncorks === 0) return;
     clearImmediate(endOfTurn);
-    for (const [name, own] of before) {
-      if (own) Object.defineProperty(socket, name, own);
+    for (const [name, descriptor] of before) {
+      if (descriptor) Object.defineProperty(socket, name, descriptor);
       else Reflect.deleteProperty(socket, name);
     }
     for (; uncorks > 0; uncorks--) uncork.call(socket);

@@ -15,7 +15,7 @@ const watched = new WeakSet<object>();
 const KEPT = Symbol("affiliate");
 const HAS_GETTER = Symbol("getter");
 type Keeping = Request & { [KEPT]?: Request["affiliate"]; [HAS_GETTER]?: true };
-let isOwnRead = false;
+let isTrackersRead = false;
 
 /**
  * Logs once per app that a handler above the tracker read `req.affiliate`, which no tracker had
@@ -34,7 +34,7 @@ export function watchUnseen(req: Request, journal: Journal): void {
     configurable: true,
     get(this: Keeping) {
       if (KEPT in this) return this[KEPT];
-      if (!isOwnRead && this !== requests) warn(this, journal);
+      if (!isTrackersRead && this !== requests) warn(this, journal);
       return undefined;
     },
     set(this: Request, value: unknown) {
@@ -62,11 +62,11 @@ export function setAffiliate(req: Request, affiliate: NonNullable<Request["affil
 
 /** `req.affiliate`, read without the log line. */
 export function getAffiliate(req: Request): Request["affiliate"] {
-  isOwnRead = true;
+  isTrackersRead = true;
   try {
     return req.affiliate;
   } finally {
-    isOwnRead = false;
+    isTrackersRead = false;
   }
 }
 

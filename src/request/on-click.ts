@@ -48,7 +48,7 @@ export function createOnClick(context: RequestContext) {
   const { config, journal, clock } = context;
 
   return function onClick(options: OnClickOptions = {}): RequestHandler {
-    const { param, attribution: which, ...settings } = readOptions("onClick", schema, options);
+    const { param, attribution, ...settings } = readOptions("onClick", schema, options);
     const { cookieName, signed } = config;
     const sessionCookie = sessionCookieName(config);
     checkDomain("onClick", settings, [cookieName, sessionCookie ?? ""]);
@@ -74,7 +74,7 @@ export function createOnClick(context: RequestContext) {
       }
       const { clickId } = visitor;
       // Any other text in the cookie must not keep every affiliate from earning.
-      const isKept = which === "first" && clickId !== undefined && isClickIdOfOnClick(clickId);
+      const isKept = attribution === "first" && clickId !== undefined && isClickIdOfOnClick(clickId);
       if (isKept || wasReported(clickId, landing.reference, clock.now())) return false;
       if (isLoadedAhead(req)) {
         journal.skipped("click", "prefetch");

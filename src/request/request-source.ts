@@ -39,9 +39,9 @@ function isHeaders(value: unknown): value is HeadersLike {
 function requestLike(headers: HeadersLike, rest: object | null = null): Request {
   const get = (name: string) => headers.get(name.toLowerCase()) ?? undefined;
   const cookie = get("cookie");
-  const own = { headers: { cookie }, cookies: cookiesIn(cookie), get, header: get };
+  const members = { headers: { cookie }, cookies: cookiesIn(cookie), get, header: get };
   return Object.create(
     rest,
-    Object.fromEntries(Object.entries(own).map(([name, value]) => [name, { value }])),
+    Object.fromEntries(Object.entries(members).map(([name, value]) => [name, { value }])),
   ) as Request;
 }

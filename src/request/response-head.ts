@@ -80,9 +80,9 @@ export class Head {
   /** Node has refused this head, and may have kept parts of it for the next. */
   takeBack(): void {
     const res = this.#res;
-    const own = [...this.#cookies.values()];
+    const ours = [...this.#cookies.values()];
     const kept = this.#ofResponse(SET_COOKIE).flat();
-    const page = kept.filter((line) => !own.includes(line as string));
+    const page = kept.filter((line) => !ours.includes(line as string));
     if (page.length === kept.length) return;
     const isList = page.length > 1 || Array.isArray(this.#pageCookies[0]);
     if (page.length === 0 && !isList) res.removeHeader(SET_COOKIE);
@@ -110,14 +110,14 @@ export class Head {
   #put(name: string, last: Field | undefined, value: string | readonly unknown[]): void {
     this.#isChanged = true;
     const res = this.#res;
-    const own = spelling(res, name);
+    const present = spelling(res, name);
     if (last) {
       this.#fields = this.#fields.map((field) => (field === last ? [field[0], value] : field));
-    } else if (Array.isArray(this.#given) && (own || this.#isRefused)) {
+    } else if (Array.isArray(this.#given) && (present || this.#isRefused)) {
       // A list moves what is on the response to its end.
-      res.setHeader(own ?? name, value as string | string[]);
+      res.setHeader(present ?? name, value as string | string[]);
     } else {
-      this.#fields = [...this.#fields, [own ?? name, value]];
+      this.#fields = [...this.#fields, [present ?? name, value]];
     }
   }
 
@@ -191,13 +191,13 @@ function isListOfPairs(given: unknown): given is readonly Field[] {
 
 const isNamed =
   (name: string) =>
-  ([own]: Field): boolean =>
-    String(own).toLowerCase() === name.toLowerCase();
+  ([fieldName]: Field): boolean =>
+    String(fieldName).toLowerCase() === name.toLowerCase();
 
 /** A header's name as the page has written it. HTTP/2 has lower case alone. */
 function spelling(res: Response & { getRawHeaderNames?(): string[] }, name: string): string | undefined {
   const names = res.getRawHeaderNames?.() ?? res.getHeaderNames();
-  return names.find((own) => own.toLowerCase() === name.toLowerCase());
+  return names.find((written) => written.toLowerCase() === name.toLowerCase());
 }
 
 // Caches in front of a host read these before Cache-Control, or instead of it.

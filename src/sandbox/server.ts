@@ -27,7 +27,7 @@ export async function startServer(
       cause: error,
     });
   });
-  const own = (server.address() as AddressInfo).port;
+  const boundPort = (server.address() as AddressInfo).port;
 
   let wanted = true;
   let settling = false;
@@ -43,14 +43,14 @@ export async function startServer(
     settling = true;
     while (server.listening !== wanted) {
       // The system may lend a stopped server's port to an outgoing connection, for a short time.
-      if (wanted) await listen(server, host, own).catch(() => sleep(20));
+      if (wanted) await listen(server, host, boundPort).catch(() => sleep(20));
       else server.close().closeAllConnections();
     }
     settling = false;
   }
 
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${own}`,
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${boundPort}`,
     stop: () => become(false),
     start: () => become(true),
   };

@@ -17,7 +17,8 @@ export class OptionsError extends AffiliateError {
   override readonly name = "OptionsError";
 
   constructor(factory: string, problems: readonly string[]) {
-    const list = problems.length === 1 ? ` ${problems[0]}` : problems.map((each) => `\n  - ${each}`).join("");
+    const list =
+      problems.length === 1 ? ` ${problems[0]}` : problems.map((problem) => `\n  - ${problem}`).join("");
     super("ERR_AFFILIATE_OPTIONS", `${factory}:${list}`);
   }
 }

@@ -72,15 +72,15 @@ export class LinkedList<
   /** The first `limit` members. They stay. */
   peek(limit: number): T[] {
     const members: T[] = [];
-    for (const each of this) {
+    for (const member of this) {
       if (members.length >= limit) break;
-      members.push(each);
+      members.push(member);
     }
     return members;
   }
 
   *[Symbol.iterator](): Generator<T> {
-    for (let each = this.#first; each; each = linksOf(each)[this.#after]) yield each;
+    for (let member = this.#first; member; member = linksOf(member)[this.#after]) yield member;
   }
 
   #link(member: T, before: T | undefined, after: T | undefined): void {

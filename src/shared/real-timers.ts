@@ -6,19 +6,19 @@ import { detached } from "./own-context.js";
 // Taken when the package is loaded: a host's tests may replace the globals later, and that would
 // stop a tracker.
 
-const own = { ...timers };
+const real = { ...timers };
 
 /** Node's own timers, whatever a test replaces. Tasks run in no request's async context. */
-export const { clearTimeout, clearInterval } = own;
-export const setTimeout = detached(own.setTimeout);
-export const setInterval = detached(own.setInterval);
-export const setImmediate = detached(own.setImmediate);
+export const { clearTimeout, clearInterval } = real;
+export const setTimeout = detached(real.setTimeout);
+export const setInterval = detached(real.setInterval);
+export const setImmediate = detached(real.setImmediate);
 
 /** `setImmediate` in the caller's async context. */
-export const { setImmediate: setImmediateInContext, clearImmediate } = own;
+export const { setImmediate: setImmediateInContext, clearImmediate } = real;
 
 /** In milliseconds. */
-export const sleep = promisify(own.setTimeout);
+export const sleep = promisify(real.setTimeout);
 
 const { timeOrigin } = ownPerformance;
 
@@ -34,5 +34,5 @@ export const now = dateIsFaked ? () => timeOrigin + monotonic() : dateNow;
 
 /** Whether a test has replaced Node's timers. Not in production, where tracing may wrap them. */
 export function timersAreFaked(): boolean {
-  return globalThis.setImmediate !== own.setImmediate && process.env.NODE_ENV !== "production";
+  return globalThis.setImmediate !== real.setImmediate && process.env.NODE_ENV !== "production";
 }

@@ -55,7 +55,7 @@ function inBase64(value: string, offset: number): string[] {
   const sure = bytes.toString("base64").slice(offset && offset + 1, Math.floor((bytes.length * 8) / 6));
   // Shorter ones occur in many texts by chance.
   if (sure.length < 6) return [];
-  const characters = Array.from(sure, (each) => BASE64_SIGNS[each] ?? each);
+  const characters = Array.from(sure, (sign) => BASE64_SIGNS[sign] ?? sign);
   return [`[\\w+/-]{0,3}${characters.join("")}[\\w+/-]{0,2}`];
 }
 

@@ -51,7 +51,7 @@ export function recordingOutbox(): RecordingOutbox {
     wake() {},
     counts: () => ({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null }),
     async cancel(id) {
-      const event = events.find((each) => each.id === id);
+      const event = events.find((known) => known.id === id);
       if (!event) return "unknown";
       if ((notBeforeOf(event) ?? 0) <= Date.now()) return "sent";
       events.splice(events.indexOf(event), 1);

@@ -34,7 +34,7 @@ function endingAs(name: string, history: Partial<typeof UNTRIED> = {}): EndedAtt
 
 const becomes = (ended: EndedAttempt, payments: "retry" | "hold" = "retry") =>
   verdictOn(ended, {
-    ...{ isOwn: true, now: 0, maxAgeMs: 1, random: () => 1 },
+    ...{ isOfEvent: true, now: 0, maxAgeMs: 1, random: () => 1 },
     details: () => ({ code: "", message: "" }),
     ambiguous: { ...IF_MAYBE_TAKEN, payment: payments },
   });

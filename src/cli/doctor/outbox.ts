@@ -30,12 +30,12 @@ export async function* checkOutbox(
       if (showsLast) yield* lastEventsFound(await outbox.last(LAST), Date.now());
       for (const caution of (await outbox.cautions?.()) ?? []) yield note(caution);
       const { byDestination = {} } = counts;
-      const others = Object.keys(byDestination).filter(
+      const otherClients = Object.keys(byDestination).filter(
         (name) => name !== String(clientId) && byDestination[name],
       );
-      if (clientId !== undefined && others.length > 0) {
+      if (clientId !== undefined && otherClients.length > 0) {
         yield note(
-          `events wait for client id ${others.join(", ")}, not only for ${clientId}: each needs a process that delivers them`,
+          `events wait for client id ${otherClients.join(", ")}, not only for ${clientId}: each needs a process that delivers them`,
         );
       }
     } finally {

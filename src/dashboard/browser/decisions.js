@@ -137,11 +137,11 @@ export function discardAll(filter) {
 }
 
 function Sum({ payments, amount: value, unconfirmed, count }) {
-  const others = count - payments;
+  const otherEvents = count - payments;
   return html`
     <dl>
       <${Pair} term="Payments">${countOf(payments, "payment")}${payments > 0 && ` of ${amount(value)} in all`}<//>
-      ${others > 0 && html`<${Pair} term="Others">${countOf(others, "event")}<//>`}
+      ${otherEvents > 0 && html`<${Pair} term="Others">${countOf(otherEvents, "event")}<//>`}
       ${unconfirmed > 0 && html`<${Pair} term="Unconfirmed">${countOf(unconfirmed, "event")} that the service may have<//>`}
     </dl>
   `;

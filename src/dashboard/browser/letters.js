@@ -20,7 +20,7 @@ export function DeadLetters({ list, filter, process, unreadable, problem, done, 
         <h2 id="letters-title" tabindex="-1">Dead letters <span class="quiet">not sent again unless you say so</span></h2>
         <fieldset disabled=${isStopped}>
           <legend class="unseen">Which dead letters</legend>
-          <${Choice} id="kind" label="Kind" all="any kind" options=${kindsOf(process).map((each) => [each, `${each}s`])} ...${filtering} />
+          <${Choice} id="kind" label="Kind" all="any kind" options=${kindsOf(process).map((kind) => [kind, `${kind}s`])} ...${filtering} />
           <${Choice} id="reason" label="Reason" all="any reason" options=${REASONS} ...${filtering} />
           <button type="button" id="retry-all" hidden=${isEmpty} onClick=${() => retryAll(chosen)}>
             Retry ${all}${chosen.reason === "unconfirmed" && "…"}

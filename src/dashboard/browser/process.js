@@ -182,7 +182,7 @@ function lane(state, name, note, ofTen, layers) {
   `;
 }
 
-const added = (some, others) => some.map((count, minute) => count + others[minute]);
+const added = (first, second) => first.map((count, minute) => count + second[minute]);
 const most = (numbers) => Math.max(...numbers);
 
 /** One path needs no style of its own. What is not zero can be seen. */

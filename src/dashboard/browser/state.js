@@ -83,7 +83,7 @@ export function Waiting({ outbox }) {
       ? row("all kinds", outbox)
       : Object.entries(outbox.waiting)
           .reverse()
-          .map(([kind, each]) => row(`${kind}s`, each));
+          .map(([kind, ofKind]) => row(`${kind}s`, ofKind));
   return html`
     <section aria-labelledby="waiting-title">
       <h2 id="waiting-title">Waiting <span class="quiet">for all processes that share the outbox</span></h2>

@@ -92,9 +92,9 @@ function disjointSets() {
     }
     return root;
   }
-  function join([first, ...others]: [string, ...string[]]): void {
-    for (const other of others) {
-      const [root, otherRoot] = [rootOf(first), rootOf(other)];
+  function join([first, ...later]: [string, ...string[]]): void {
+    for (const mark of later) {
+      const [root, otherRoot] = [rootOf(first), rootOf(mark)];
       if (root !== otherRoot) parents.set(otherRoot, root);
     }
   }

@@ -71,11 +71,11 @@ export function openLedgerFile(file: string): Database {
 
 /** It has customers' addresses. SQLite gives the files beside it the same rights. */
 function keepPrivate(file: string): void {
-  for (const each of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) {
+  for (const path of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) {
     try {
       // Of a file that is there, `open` changes no rights.
-      if (each === file) closeSync(openSync(file, "a", 0o600));
-      chmodSync(each, 0o600);
+      if (path === file) closeSync(openSync(file, "a", 0o600));
+      chmodSync(path, 0o600);
     } catch {
       // There is none, or SQLite says why it cannot be opened.
     }
@@ -188,10 +188,10 @@ const { createRequire } = process.getBuiltinModule("node:module");
  * which has the same interface. Throws an error that names that package if neither is there.
  */
 export function openDatabase(file: string): Database {
-  return new (ownEngine() ?? installedEngine())(file);
+  return new (nodesEngine() ?? installedEngine())(file);
 }
 
-function ownEngine(): Engine | undefined {
+function nodesEngine(): Engine | undefined {
   const builtin = process.getBuiltinModule?.("node:sqlite") as unknown;
   const sqlite = builtin as { Database?: Engine; DatabaseSync?: Engine } | undefined;
   return sqlite?.Database ?? sqlite?.DatabaseSync;

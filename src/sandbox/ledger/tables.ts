@@ -193,10 +193,10 @@ export function affiliatesView(database: Database) {
   );
   return {
     totals: () =>
-      (totals.all() as AffiliateTotals[]).map((each) => ({
-        ...each,
+      (totals.all() as AffiliateTotals[]).map((affiliate) => ({
+        ...affiliate,
         // An infinite sum is no JSON.
-        value: Math.min(each.value, Number.MAX_VALUE),
+        value: Math.min(affiliate.value, Number.MAX_VALUE),
       })),
   };
 }

@@ -85,18 +85,18 @@ export function About({ about, isKeyCopied }) {
 /** The fault in force, its costs so far, and the buttons that set one. */
 export function FaultBar({ state, isStopped, problem, areFaultsOpen }) {
   const mode = state?.fault.mode ?? "ok";
-  const fault = (each) => html`
+  const fault = (name) => html`
     <p>
-      <button type="button" aria-pressed=${each === mode} aria-describedby=${`does-${each}`} onClick=${() => setFault(each)}>
-        ${each}
+      <button type="button" aria-pressed=${name === mode} aria-describedby=${`does-${name}`} onClick=${() => setFault(name)}>
+        ${name}
       </button>
-      <span id=${`does-${each}`} class="quiet">${faults[each][0]}</span>
+      <span id=${`does-${name}`} class="quiet">${faults[name][0]}</span>
     </p>
   `;
-  const group = (name, title) => html`
-    <h2>${mark(name)}${title}</h2>
+  const group = (state, title) => html`
+    <h2>${mark(state)}${title}</h2>
     ${Object.keys(faults)
-      .filter((each) => stateIn(each) === name)
+      .filter((name) => stateIn(name) === state)
       .map(fault)}
   `;
   return html`
