@@ -58,7 +58,8 @@ it("the table of docs/payments.md has each gateway, and just the events that the
 });
 
 it("the recipe of each gateway has at most 40 lines", () => {
-  const [recipe, signatures = ""] = blocksOf("docs/payments.md").map(({ code }) => code);
+  const [recipe] = blocksOf("docs/payments.md").map(({ code }) => code);
+  const signatures = textOf("test/frameworks/gateways/verified.js");
   const linesOf = (code = "") => code.split("\n").filter((line) => line.trim() !== "").length;
   for (const name of everyGateway) {
     const [reader] = new RegExp(`^  ${name}: async [^]*?(?=^  \\w+: async |^};)`, "m").exec(signatures) ?? [];

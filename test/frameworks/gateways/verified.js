@@ -26,7 +26,7 @@ const paypal = (path, body) =>
     body,
   }).then((answer) => answer.json());
 
-// #region verified
+/** Of each gateway: resolves with its event, or with nothing if it did not sign it; or rejects. */
 export const verified = {
   stripe: async (req) =>
     stripe.webhooks.constructEvent(req.body, req.get("stripe-signature"), env.STRIPE_SECRET),
@@ -64,4 +64,3 @@ export const verified = {
     return hmacValidator.validateHMAC(item, env.ADYEN_KEY) && item;
   },
 };
-// #endregion
