@@ -30,9 +30,12 @@ it("docs/options.md has a heading for every option there is, with its default", 
   const [, section = ""] = textOf("docs/options.md").split(/^## Options$|^## Functions$/m);
   const headings = [...section.matchAll(/^### `([\w.]+)`$/gm)].map(([, name = ""]) => name);
   expect(headings.sort()).toEqual([...options, ...delivery].sort());
-  // Of each: the default or that it is required, in its first sentence.
-  for (const text of section.split(/^### /m).slice(1))
+  for (const text of section.split(/^### /m).slice(1)) {
+    const [, name = ""] = /^`(?:delivery\.)?(\w+)`/.exec(text) ?? [];
     expect(text).toMatch(/`\n\n[^.]*\b(?:required|[Dd]efault)/);
+    // An example.
+    expect(text.replace(/^.*/, "")).toMatch(new RegExp(`\\b${name}(?::|\\()`));
+  }
 });
 
 it("docs/options.md has every function of a tracker, and no member of req.affiliate that is not there", async () => {
