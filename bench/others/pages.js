@@ -12,6 +12,10 @@ const MARKS = [
 /** The columns and the rows of README.md. */
 const SHORT = ["fetch", "segment", "posthog", "memory", "disk", "postgres"];
 const SHORT_ROWS = ["down", "silent", "lose", "deploy-down", "kill", "kill-down", "reload"];
+/** The columns of docs/compare.md; bench/results/others.md has all. */
+const WHOLE = ["fetch", "segment-id", "posthog-id", "bullmq-id", "graphile-worker", "disk", "postgres"];
+/** What these have not sent waits for a person to decide. The others have given it up. */
+const HOLD = ["memory", "disk", "postgres"];
 /** Our outboxes that keep payments outside the process. */
 const KEPT_OUTSIDE = ["disk", "postgres"];
 
@@ -42,30 +46,39 @@ export function withShort(page, { measuredOn, outcomes }) {
   return between(page, MARKS, byScenario(outcomes, fate, { corner, rows, columns }));
 }
 
-/** docs/compare.md: what became of the payments, and the costs. */
-export function withWhole(page, { measuredOn, outcomes, costs }) {
-  const rows = [none, ...adapters]
-    .filter(({ name }) => costs[name])
-    .map(({ name, title }) => [title, ...Object.values(COSTS).map((show) => show(costs[name]))]);
-  const parts = [
-    circumstances(measuredOn),
+/** docs/compare.md: what became of the payments, and the costs, of those that people choose between. */
+export function withWhole(page, results) {
+  const columns = measuredIn(results.outcomes).filter(({ name }) => WHOLE.includes(name));
+  const rows = [none, ...columns];
+  const [fates, costs] = fatesAndCosts(results, { columns, rows });
+  return between(page, MARKS, [circumstances(results.measuredOn), fates, costs].join("\n\n"));
+}
+
+function fatesAndCosts({ outcomes, costs }, { columns, rows }) {
+  return [
     section(
       "What became of the payments?",
       [FATES, ...lostByKill(outcomes)].join("\n\n"),
-      byScenario(outcomes, fateAndOrder),
+      byScenario(outcomes, fateAndOrder, { columns }),
     ),
     section(
       "What does it cost the host?",
       `One package at a time, at ${PER_SECOND} requests a second. The first three columns are ratios to the shop without tracking in the same round: the median round, and the spread of the rounds. "–": its rounds differed by more than a third. The heap is the main thread's. From Node 22.13 on, our disk outbox takes ${megabytes(costs.disk.bytesOnDisk - costs.memory.bytesOnDisk)} MB less.`,
-      table(["", ...Object.keys(COSTS)], rows),
+      table(
+        ["", ...Object.keys(COSTS)],
+        rows
+          .filter(({ name }) => costs[name])
+          .map(({ name, title }) => [title, ...Object.values(COSTS).map((show) => show(costs[name]))]),
+      ),
     ),
   ];
-  return between(page, MARKS, parts.join("\n\n"));
 }
 
-/** bench/results/others.md: how each was set up, and how long it took in each scenario. */
-export function withTimes(page, { measuredOn, outcomes }) {
-  const setUps = measuredIn(outcomes).map(({ title, setUp, follows }) => [linked(title, follows), setUp]);
+/** bench/results/others.md: of all, what docs/compare.md shows of some; set-ups and times. */
+export function withTimes(page, results) {
+  const { measuredOn, outcomes } = results;
+  const columns = measuredIn(outcomes);
+  const setUps = columns.map(({ title, setUp, follows }) => [linked(title, follows), setUp]);
   const parts = [
     circumstances(measuredOn),
     section(
@@ -77,6 +90,9 @@ export function withTimes(page, { measuredOn, outcomes }) {
       "When did the last one arrive?",
       "Seconds after the last visitor had come and the service was well.",
       byScenario(outcomes, ({ lastMs }) => (lastMs / 1_000).toFixed(1)),
+    ),
+    ...fatesAndCosts(results, { columns, rows: [none, ...adapters] }).map((text) =>
+      text.replaceAll("](#", "](../../docs/compare.md#"),
     ),
   ];
   return between(page, MARKS, parts.join("\n\n"));
@@ -106,12 +122,12 @@ function byScenario(
 }
 
 /** `5 missing, 2 held`, or `all once`. An asterisk: each repetition has the first one's id. */
-function fate({ happened, arrived, held, twice, repeatedKeys }, { dropsKnown = false }) {
-  if (dropsKnown && repeatedKeys === twice) return fate({ happened, arrived, held, twice: 0 }, {});
+function fate({ happened, arrived, held, twice, repeatedKeys }, { name, dropsKnown = false }) {
+  if (dropsKnown && repeatedKeys === twice) return fate({ happened, arrived, held, twice: 0 }, { name });
   const marked = repeatedKeys === twice ? "*" : "";
   const words = [
     ...counted(happened - arrived - held, "missing"),
-    ...counted(held, "held"),
+    ...counted(held, HOLD.includes(name) ? "held" : "given up"),
     ...counted(twice, `repeated${marked}`),
   ];
   return words.join(", ") || "all once";
@@ -132,7 +148,7 @@ function fateAndOrder(outcome, adapter) {
 const counted = (count, word) => (count > 0 ? [`${number(count)} ${word}`] : []);
 
 const FATES =
-  "Of those whose checkout succeeded. ✓: each arrived once, in order. *Missing*: not there when nothing had come for 70 s. *Held*: given up, and an operator can send it: our dead letters, failed jobs of the queues. *Repeated*: arrived again; with an asterisk, with the same id, by which Segment's and PostHog's services drop it. *Late*: after a later payment of that visitor, who pays once a second. *Failed*: the visitor got an error, or no answer within a minute. *Unserved*: no process was there to answer.";
+  "Of those whose checkout succeeded. ✓: each arrived once, in order. *Missing*: not there when nothing had come for 70 s. *Held*: it may have arrived, and waits for a person to decide. *Given up*: the queue has stopped trying, and a person can send it again. *Repeated*: arrived again; with an asterisk, with the same id, by which Segment's and PostHog's services drop it. *Late*: after a later payment of that visitor, who pays once a second. *Failed*: the visitor got an error, or no answer within a minute. *Unserved*: no process was there to answer.";
 
 /**
  * What a kill cost our outboxes that keep payments outside the process: how close to it the

@@ -45,19 +45,19 @@ describe("the comparison with what people use today", () => {
     expect(Object.keys(results.costs)).toEqual(["none", ...names]);
   });
 
-  it("says of a payment that is not there whether it is held, and of a repetition whether it has its id", () => {
+  it("says of a payment that is not there whether it was given up, and of a repetition whether it has its id", () => {
     const numbers = { happened: 12, arrived: 9, held: 2, twice: 4, repeatedKeys: 3 };
     const outcome = { ...results.outcomes.down.fetch, ...numbers };
     const others = { ...results, outcomes: structuredClone(results.outcomes) };
     others.outcomes.down.fetch = outcome;
     const said = () =>
       /^\| service down for 10 s \| ([^|]+) \|/m.exec(withShort(textOf("README.md"), others))?.[1];
-    expect(said()).toBe("1 missing, 2 held, 4 repeated");
+    expect(said()).toBe("1 missing, 2 given up, 4 repeated");
     outcome.repeatedKeys = 4;
-    expect(said()).toBe("1 missing, 2 held, 4 repeated*");
+    expect(said()).toBe("1 missing, 2 given up, 4 repeated*");
     outcome.outOfOrder = 5;
     expect(withWhole(textOf("docs/compare.md"), others)).toContain(
-      "| service down for 10 s | 1 missing, 2 held, 4 repeated*, 5 late |",
+      "| service down for 10 s | 1 missing, 2 given up, 4 repeated*, 5 late |",
     );
   });
 

@@ -1,8 +1,8 @@
 const load = (entry) => import(new URL(`../../../dist/${entry}.js`, import.meta.url).href);
-const follows = ["docs/deployment.md#which-shutdown"];
+const follows = ["docs/production.md#the-end-of-a-process"];
 
 /**
- * This package at its defaults: nothing is awaited, and the end is as docs/deployment.md shows it,
+ * This package at its defaults: nothing is awaited, and the end is as docs/production.md shows it,
  * with `flush` for a memory outbox.
  */
 async function start({ service }, outbox, { flushes = false } = {}) {
