@@ -16,6 +16,8 @@ const SHORT_ROWS = ["down", "silent", "lose", "deploy-down", "kill", "kill-down"
 const WHOLE = ["fetch", "segment-id", "posthog-id", "bullmq-id", "graphile-worker", "disk", "postgres"];
 /** What these have not sent waits for a person to decide. The others have given it up. */
 const HOLD = ["memory", "disk", "postgres"];
+/** Of a scenario in which each payment arrived once, in order. */
+const WELL = "✓";
 /** Our outboxes that keep payments outside the process. */
 const KEPT_OUTSIDE = ["disk", "postgres"];
 
@@ -49,26 +51,43 @@ export function withShort(page, { measuredOn, outcomes }) {
 /** docs/compare.md: what became of the payments, and the costs, of those that people choose between. */
 export function withWhole(page, results) {
   const columns = measuredIn(results.outcomes).filter(({ name }) => WHOLE.includes(name));
-  const rows = [none, ...columns];
-  const [fates, costs] = fatesAndCosts(results, { columns, rows });
+  const isWell = ({ name }) =>
+    columns.every((adapter) => fateAndOrder(results.outcomes[name][adapter.name], adapter) === WELL);
+  const [fates, costs] = fatesAndCosts(results, {
+    columns,
+    rows: [none, ...columns],
+    shown: scenarios.filter((scenario) => !isWell(scenario)),
+    left: scenarios.filter(isWell),
+    isBrief: true,
+  });
   return between(page, MARKS, [circumstances(results.measuredOn), fates, costs].join("\n\n"));
 }
 
-function fatesAndCosts({ outcomes, costs }, { columns, rows }) {
+/** @param how.isBrief whether a cost is its median alone. `how.left`: scenarios in which all was well. */
+function fatesAndCosts(
+  { outcomes, costs },
+  { columns, rows, shown = scenarios, left = [], isBrief = false },
+) {
+  const wellIn = left.map(({ title }) => title).join("; ");
+  const brief = (cell) => (isBrief ? cell.replace(/ \(.+\)$/, "") : cell);
   return [
     section(
       "What became of the payments?",
-      [FATES, ...lostByKill(outcomes)].join("\n\n"),
-      byScenario(outcomes, fateAndOrder, { columns }),
+      [
+        FATES,
+        ...lostByKill(outcomes),
+        ...(wellIn ? [`Not in the table, because all are ${WELL}: ${wellIn}.`] : []),
+      ].join("\n\n"),
+      byScenario(outcomes, fateAndOrder, { columns, rows: shown }),
     ),
     section(
       "What does it cost the host?",
-      `One package at a time, at ${PER_SECOND} requests a second. The first three columns are ratios to the shop without tracking in the same round: the median round, and the spread of the rounds. "–": its rounds differed by more than a third. The heap is the main thread's. From Node 22.13 on, our disk outbox takes ${megabytes(costs.disk.bytesOnDisk - costs.memory.bytesOnDisk)} MB less.`,
+      `One package at a time, at ${PER_SECOND} requests a second. The first three columns are ratios to the shop without tracking in the same round: the median round${isBrief ? "" : ", and the spread of the rounds"}. "–": its rounds differed by more than a third. The heap is the main thread's. From Node 22.13 on, our disk outbox takes ${megabytes(costs.disk.bytesOnDisk - costs.memory.bytesOnDisk)} MB less.`,
       table(
         ["", ...Object.keys(COSTS)],
         rows
           .filter(({ name }) => costs[name])
-          .map(({ name, title }) => [title, ...Object.values(COSTS).map((show) => show(costs[name]))]),
+          .map(({ name, title }) => [title, ...Object.values(COSTS).map((show) => brief(show(costs[name])))]),
       ),
     ),
   ];
@@ -142,7 +161,7 @@ function fateAndOrder(outcome, adapter) {
     ...counted(failed, "checkouts failed"),
     ...counted(unserved, "unserved"),
   ];
-  return words.join(", ") || "✓";
+  return words.join(", ") || WELL;
 }
 
 const counted = (count, word) => (count > 0 ? [`${number(count)} ${word}`] : []);
