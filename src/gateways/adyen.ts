@@ -1,6 +1,5 @@
 import { gatewayError, shown } from "./errors.js";
 import { Fields } from "./fields.js";
-import { attributionIn } from "./metadata.js";
 import { refundOf, saleOf, type Told } from "./told.js";
 
 /** What Adyen's events leave open. */
@@ -64,7 +63,7 @@ function sale(item: Fields, idField: string): Told {
       extra.maybe("recurring.shopperReference") ??
       extra.maybe("shopperReference") ??
       item.maybe("merchantReference"),
-    attribution: attributionIn(extra.get("metadata.affiliate")),
+    attribution: extra.snapshot("metadata.affiliate"),
   });
 }
 

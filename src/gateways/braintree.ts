@@ -1,5 +1,4 @@
 import { Fields } from "./fields.js";
-import { attributionIn } from "./metadata.js";
 import { refundOf, saleOf, type Told } from "./told.js";
 
 /**
@@ -45,7 +44,7 @@ function sale(transaction: Fields): Told {
     currency,
     customerEmail: transaction.maybe("customer.email"),
     customerId: transaction.maybe("customer.id"),
-    attribution: attributionIn(transaction.get("custom_fields.affiliate")),
+    attribution: transaction.snapshot("custom_fields.affiliate"),
   });
 }
 

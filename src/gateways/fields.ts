@@ -1,5 +1,6 @@
 import { decimalsIn, isWhole, majorUnits } from "./amounts.js";
 import { type Gateway, gatewayError, shown } from "./errors.js";
+import { attributionIn, type Snapshot } from "./metadata.js";
 
 /**
  * Reads fields of an event by their paths, as the gateway's documentation has them. If a gateway's
@@ -73,6 +74,11 @@ export class Fields {
     return digits === undefined || (sign && !signed)
       ? this.refuse(path, 'a decimal text such as "19.90"')
       : Number(digits);
+  }
+
+  /** What `metadata` wrote. */
+  snapshot(path: string): Snapshot | undefined {
+    return attributionIn(this.get(path));
   }
 
   /** Whether the field is there. */

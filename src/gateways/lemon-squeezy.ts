@@ -1,6 +1,5 @@
 import { decimalsIn } from "./amounts.js";
 import { Fields } from "./fields.js";
-import { attributionIn } from "./metadata.js";
 import { refundOf, saleOf, type Told } from "./told.js";
 
 /**
@@ -38,7 +37,7 @@ function sale(event: Fields): Told {
     currency,
     customerEmail: order.maybe("user_email"),
     customerId: order.maybe("customer_id"),
-    attribution: attributionIn(event.get("meta.custom_data.affiliate")),
+    attribution: event.snapshot("meta.custom_data.affiliate"),
   });
 }
 

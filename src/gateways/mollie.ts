@@ -1,5 +1,4 @@
 import { Fields } from "./fields.js";
-import { attributionIn } from "./metadata.js";
 import { refundOf, saleOf, type Told } from "./told.js";
 
 /**
@@ -28,7 +27,7 @@ export function mollie(given: unknown): Told {
     currency,
     customerEmail: payment.maybe("billingAddress.email"),
     customerId: payment.maybe("customerId"),
-    attribution: attributionIn(payment.get("metadata.affiliate")),
+    attribution: payment.snapshot("metadata.affiliate"),
   });
   const chargedBack = amountOf("amountChargedBack");
   const refundedSoFar = Number((amountOf("amountRefunded") + chargedBack).toFixed(2));

@@ -1,5 +1,4 @@
 import { Fields } from "./fields.js";
-import { attributionIn } from "./metadata.js";
 import { refundOf, saleOf, type Told } from "./told.js";
 
 /**
@@ -29,7 +28,7 @@ function sale(data: Fields): Told {
     currency,
     customerEmail: undefined,
     customerId: data.maybe("customer_id"),
-    attribution: attributionIn(data.get("custom_data.affiliate")),
+    attribution: data.snapshot("custom_data.affiliate"),
   });
 }
 

@@ -1,5 +1,4 @@
 import { Fields } from "./fields.js";
-import { attributionIn } from "./metadata.js";
 import { refundOf, saleOf, type Told } from "./told.js";
 
 /**
@@ -60,7 +59,7 @@ function sale(resource: Fields, at: typeof ORDER): Told {
     currency: resource.currency(at.currency),
     customerEmail: undefined,
     customerId: resource.maybe(at.customerId),
-    attribution: attributionIn(resource.get(at.attribution)),
+    attribution: resource.snapshot(at.attribution),
   });
 }
 

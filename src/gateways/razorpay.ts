@@ -1,5 +1,4 @@
 import { Fields } from "./fields.js";
-import { attributionIn } from "./metadata.js";
 import { refundOf, saleOf, type Told } from "./told.js";
 
 /**
@@ -29,7 +28,7 @@ function sale(payment: Fields): Told {
     currency,
     customerEmail: payment.maybe("email"),
     customerId: payment.maybe("customer_id"),
-    attribution: attributionIn(payment.get("notes.affiliate")),
+    attribution: payment.snapshot("notes.affiliate"),
   });
 }
 

@@ -1,5 +1,4 @@
 import { Fields } from "./fields.js";
-import { attributionIn } from "./metadata.js";
 import { refundOf, saleOf, type Told } from "./told.js";
 
 /**
@@ -38,7 +37,7 @@ function sale(charge: Fields): Told {
     currency,
     customerEmail: charge.maybe("billing_details.email") ?? charge.maybe("receipt_email"),
     customerId: charge.maybe("customer") ?? charge.maybe("customer.id"),
-    attribution: attributionIn(charge.get("metadata.affiliate")),
+    attribution: charge.snapshot("metadata.affiliate"),
   });
 }
 
