@@ -1,11 +1,10 @@
 import type { Lane } from "../outbox/claim.js";
 import type { Endpoint } from "../service/endpoints.js";
-import { LinkedList, type ListLinks } from "../shared/linked-list.js";
 import type { Failure } from "./finding.js";
 import { AttemptLimit, FailureStreak, type KnownOutage, Outage, type Pause, SavedProbes } from "./outage.js";
 
 /** An attempt under way. */
-export interface Ticket extends ListLinks<Ticket> {
+export interface Ticket {
   readonly health: EndpointHealth;
   readonly beganAt: number;
   /** How many attempts the endpoint had taken when this one began. */
@@ -22,7 +21,6 @@ const NEW_EVENTS_AT_ONCE = 3;
 const SLOW_MS = 1_000;
 const SLOW_BY = 4;
 const SUSPECT_MS = 15_000;
-const STUCK_AT_MOST = 3;
 
 const NONE = { newEvents: 0, anyEvents: 0 };
 
@@ -34,8 +32,8 @@ const NONE = { newEvents: 0, anyEvents: 0 };
  * | --- | --- | --- |
  * | open (`limit` attempts at once) | a slow attempt fails | suspect |
  * | suspect (3 new events, 1 other: silence takes no more) | 15 s pass | open |
- * | open, suspect | an event is held as doubtful, or 3 that may be, are slow | careful |
- * | careful (1 attempt at once) | an event is taken, or the slow attempts end | open, suspect |
+ * | open, suspect | an event is held as doubtful | careful |
+ * | careful (1 attempt at once) | an event is taken | open, suspect |
  * | these three | different visitors' events fail for a while, here or in other processes | outage |
  * | outage (probes) | an event is taken, here or in another process | open, and `limit` is 1 |
  * | all | the service asks for a pause | throttled (nothing) until its time is up |
@@ -44,8 +42,7 @@ export class EndpointHealth {
   readonly #endpoint: Endpoint;
   /** Whether an event that may have been taken is held: then a probe may cost one. */
   readonly #holdsAmbiguous: boolean;
-  /** In the order in which they began. */
-  readonly #underWay = new LinkedList<Ticket>();
+  #underWay = 0;
   #newEventsUnderWay = 0;
 
   readonly #limit: AttemptLimit;
@@ -68,7 +65,7 @@ export class EndpointHealth {
   }
 
   get underWay(): number {
-    return this.#underWay.length;
+    return this.#underWay;
   }
 
   get pause(): Pause | undefined {
@@ -115,17 +112,14 @@ export class EndpointHealth {
     if ((isNewEvent ? Math.max(newEvents, this.#outage ? 0 : anyEvents) : anyEvents) < 1) return undefined;
     if (this.#outage && isNewEvent) this.#savedProbes.spend(now, this.#outage.since);
     else this.#outage?.rest(now);
-    const passes = this.#passes;
-    const links = { before: undefined, after: undefined };
-    const ticket: Ticket = { health: this, beganAt: now, passes, isNewEvent, isHurried, ...links };
-    this.#underWay.append(ticket);
+    this.#underWay++;
     if (isNewEvent) this.#newEventsUnderWay++;
-    return ticket;
+    return { health: this, beganAt: now, passes: this.#passes, isNewEvent, isHurried };
   }
 
   /** The attempt says nothing about the endpoint. */
   end(ticket: Ticket): void {
-    this.#underWay.remove(ticket);
+    this.#underWay--;
     if (ticket.isNewEvent) this.#newEventsUnderWay--;
   }
 
@@ -208,7 +202,7 @@ export class EndpointHealth {
   #places(now: number, mayProbe: boolean): typeof NONE {
     if (this.#throttle && now < this.#throttle.until) return NONE;
     const newEventsUnderWay = this.#newEventsUnderWay;
-    const anyUnderWay = this.#underWay.length - newEventsUnderWay;
+    const anyUnderWay = this.#underWay - newEventsUnderWay;
     if (this.#outage) {
       if (!mayProbe) return NONE;
       const isSaved = !this.#outage.isCostly && this.#savedProbes.has(now, this.#outage.since);
@@ -217,8 +211,8 @@ export class EndpointHealth {
         anyEvents: now >= this.#outage.probeAt && anyUnderWay === 0 ? 1 : 0,
       };
     }
-    if (this.#holdsAmbiguous && (this.#streak.costly > 0 || this.#areStuck(now))) {
-      return { newEvents: 0, anyEvents: Math.max(0, 1 - this.#underWay.length) };
+    if (this.#holdsAmbiguous && this.#streak.costly > 0) {
+      return { newEvents: 0, anyEvents: Math.max(0, 1 - this.#underWay) };
     }
     if (now < this.#suspectUntil) {
       return {
@@ -226,11 +220,6 @@ export class EndpointHealth {
         anyEvents: Math.max(0, 1 - anyUnderWay),
       };
     }
-    return { newEvents: 0, anyEvents: Math.max(0, this.#limit.at(now) - this.#underWay.length) };
-  }
-
-  #areStuck(now: number): boolean {
-    const lastOfFirst = this.#underWay.peek(STUCK_AT_MOST)[STUCK_AT_MOST - 1];
-    return lastOfFirst !== undefined && now - lastOfFirst.beganAt >= this.patienceMs;
+    return { newEvents: 0, anyEvents: Math.max(0, this.#limit.at(now) - this.#underWay) };
   }
 }

@@ -91,6 +91,15 @@ describe("an outage of an endpoint", () => {
     expect(rig.service.taken).toHaveLength(1);
   });
 
+  it("is not made by attempts that began before the last event was taken", async () => {
+    const isSilentTo = (sessionId: unknown) => sessionId === "s0" || sessionId === "s1";
+    const rig = startDelivery({ reply: ({ body }) => (isSilentTo(Object(body).sessionId) ? hanging : yes) });
+    await addMany(rig, 3, "payment");
+    await rig.clock.pass(MINUTE_MS);
+    expect(rig.outbox.counts()).toMatchObject({ queued: 0, dead: { unconfirmed: 2 } });
+    expect(rig.noticesOf("paused")).toEqual([]);
+  });
+
   it("leaves the other endpoints alone, and is reported by its name, with the status and the remedy", async () => {
     const rig = startDelivery({ reply: ({ path }) => (path.endsWith("/click") ? says(500) : yes) });
     await addMany(rig, 30);
