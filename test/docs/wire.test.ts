@@ -123,7 +123,7 @@ it("a proxy before a service that differs gives it the payment in its own words,
   expect(await dead).toMatchObject({ reason: "unconfirmed" });
 });
 
-it("docs/wire.md has a row for each section of the specification that the source cites", () => {
+it("CONTRIBUTING.md has a row for each section of the specification that the source cites", () => {
   const src = join(root, "src");
   const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((name) =>
     /\.[jt]s$/.test(name),
@@ -131,7 +131,7 @@ it("docs/wire.md has a row for each section of the specification that the source
   const cited = files.flatMap(
     (name) => readFileSync(join(src, name), "utf8").match(/(?<=§)\d(\.\d)?/g) ?? [],
   );
-  const [, map = ""] = page.split("## The specification's sections");
+  const [, map = ""] = textOf("CONTRIBUTING.md").split("## The specification's sections");
   const rows = [...map.matchAll(/^\| (\d[\d., ]*) \|/gm)].flatMap(([, sections = ""]) =>
     sections.split(", "),
   );
