@@ -1,9 +1,7 @@
-import { readFileSync } from "node:fs";
-import { parseEnv } from "node:util";
 import { readConfig } from "../../config.js";
 import { callsFor } from "../../service/calls.js";
 import { maskEmails } from "../../shared/emails.js";
-import { errorCodeOf, errorFrom, OptionsError } from "../../shared/errors.js";
+import { errorFrom, OptionsError } from "../../shared/errors.js";
 import { presentable } from "../../shared/secret.js";
 import { readArguments, refuseArguments } from "../arguments.js";
 import { type CheckResult, painted, print } from "../finding.js";
@@ -31,8 +29,6 @@ outbox does. Only reads, unless you add --send-test-click.
   --base-url URL       the service's address: what comes before /api/v1/
   --client-id N        the program owner's clientId
   --api-key-env NAME   the environment variable that holds the API key
-  --env-file FILE      reads environment variables from a file such as .env, as
-                       node --env-file does; without it, no file is read
   --session ID         also says which affiliate the session belongs to
   --send-test-click    also posts a click, which stays in the service's records
   --outbox WHERE       also looks into an outbox: a directory, postgres://… or
@@ -63,11 +59,10 @@ export async function doctorCommand(args: string[], terminal: Terminal): Promise
       stdout(help);
       return 0;
     }
-    const env = withEnvFile(terminal.env, flags["env-file"]);
-    location = outboxFrom(flags, env);
+    location = outboxFrom(flags, terminal.env);
     if (!location || OF_THE_SERVICE.some((name) => flags[name] !== undefined)) {
-      target = targetFrom(flags, env);
-      tlsSetting = checkTlsSetting(env);
+      target = targetFrom(flags, terminal.env);
+      tlsSetting = checkTlsSetting(terminal.env);
     }
   } catch (error) {
     return refuseArguments("doctor", passwordHider(args)(inFlags(errorFrom(error))), terminal);
@@ -101,7 +96,6 @@ function parseFlags(args: string[]) {
       "base-url": text,
       "client-id": text,
       "api-key-env": text,
-      "env-file": text,
       session: text,
       "send-test-click": { type: "boolean" },
       last: { type: "boolean", default: false },
@@ -142,7 +136,9 @@ function targetFrom(flags: Flags, env: Terminal["env"]): Target {
   if (name !== undefined && !key) {
     // The word may be the key itself.
     const shown = /^[A-Z_]+$/.test(name) ? name : "that --api-key-env names";
-    throw new Error(`the environment variable ${shown} is not set; --env-file .env reads it from a file`);
+    throw new Error(
+      `the environment variable ${shown} is not set; no file is read, unless by node --env-file`,
+    );
   }
   const { baseUrl, clientId, apiKey } = readConfig({
     baseUrl: flags["base-url"] as string,
@@ -189,18 +185,4 @@ async function* examineService(target: Target, flags: Flags): AsyncGenerator<Che
   if (flags["send-test-click"]) yield* sendTestClick(target);
   else yield noTestClick(target);
   if (flags.last) yield* lastInSandbox(baseUrl);
-}
-
-/**
- * The environment with a file such as `.env`, as `node --env-file` reads it: set variables stay.
- *
- * @throws Error if the file cannot be read.
- */
-export function withEnvFile(env: Terminal["env"], file: string | undefined): Terminal["env"] {
-  if (file === undefined) return env;
-  try {
-    return { ...parseEnv(readFileSync(file, "utf8")), ...env };
-  } catch (error) {
-    throw new Error(`--env-file ${file} cannot be read: ${errorCodeOf(error as Error)}`);
-  }
 }
