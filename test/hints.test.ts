@@ -57,6 +57,11 @@ describe("outside production", () => {
 
   it.each<[string, () => Outbox, RegExp]>([
     ["one that knows times", memoryOutbox, /reported at (\S+Z), and is not sent again/],
+    [
+      "the disk outbox",
+      () => diskOutbox({ directory: scratchDirectory() }),
+      /reported at (\S+Z), and is not sent again/,
+    ],
     ["another", () => Object.assign(memoryOutbox(), { reportedAt: undefined }), /reported (before), and/],
   ])(
     "a line says once that a report is a duplicate, and when the first one came: %s",

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mysqlMigrations } from "express-affiliate/mysql";
 import { postgresMigrations } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import { MIGRATIONS } from "../src/outbox/disk/file/schema.js";
+import { migrations } from "../src/outbox/disk/file/schema.js";
 import { textOf } from "./helpers/docs/pages.js";
 import published from "./published-migrations.json" with { type: "json" };
 
@@ -12,7 +12,7 @@ const digestsOf = (versions: readonly string[]) =>
   versions.map((sql) => createHash("sha256").update(sql).digest("hex"));
 
 const today: Digests = {
-  disk: digestsOf(MIGRATIONS),
+  disk: digestsOf(migrations()),
   mysql: digestsOf(mysqlMigrations()),
   postgres: digestsOf(postgresMigrations()),
 };

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { createRequire, isBuiltin } from "node:module";
-import { Script } from "node:vm";
+import { createContext, Script } from "node:vm";
 import { threadOf } from "./clock.js";
 import { giveHost, hostOf } from "./host.js";
 import { theClock } from "./machine.js";
@@ -46,7 +46,11 @@ interface Data {
 }
 
 const scripts = new Map<string, Script>();
-const PARAMETERS = "require, module, exports, performance, Atomics, Math, process";
+const PARAMETERS = "require, module, exports, performance, Atomics, Math, process, Error, Date, Buffer";
+// The threads' promises have a queue of their own: what a thread does for a message is done before
+// anything else, as the main thread may wait for it.
+const threads = createContext({}, { microtaskMode: "afterEvaluate" });
+const nothing = new Script("0");
 const ownRequire = createRequire(import.meta.url);
 // Waiting for a lock in steps of milliseconds would take as many turns.
 const SHORTEST_SLEEP_MS = 500;
@@ -79,9 +83,9 @@ export class Worker extends EventEmitter {
     const { maxBytes } = this.#host;
     this.#inThread(() => this.#run(source, { ...workerData, ...(maxBytes !== undefined && { maxBytes }) }));
     inside.take = (message) => {
-      const hear = () => void inside.emit("message", message);
+      const hear = () => this.#inThread(() => void inside.emit("message", message));
       // The main thread waits for its answer, and does nothing else meanwhile.
-      if (message === "open") this.#inThread(hear);
+      if (message === "open") hear();
       else this.#clock.soon(this.#thread, hear);
     };
     const close = inside.close.bind(inside);
@@ -120,6 +124,7 @@ export class Worker extends EventEmitter {
     this.#clock.current = this.#thread;
     try {
       task();
+      nothing.runInContext(threads);
     } finally {
       this.#clock.current = current;
     }
@@ -138,7 +143,7 @@ export class Worker extends EventEmitter {
     };
     const { random } = this.#host;
     const require = (name: string) => this.#require(name, workerData);
-    script.runInThisContext()(
+    script.runInContext(threads)(
       require,
       module,
       module.exports,
@@ -146,12 +151,21 @@ export class Worker extends EventEmitter {
       atomics,
       Object.assign(Object.create(Math), { random }),
       Object.assign(Object.create(process), { getBuiltinModule: require }),
+      ...[Error, Date, Buffer],
     );
   }
 
   readonly #performance = {
     timeOrigin: 0,
     now: () => Math.max(this.#clock.monotonic(), this.#busyUntil),
+  };
+
+  /** What they run is done, with what follows from it, before anything else. */
+  readonly #timers = {
+    ...timers,
+    setTimeout: (task: () => void, ms: number) => timers.setTimeout(() => this.#inThread(task), ms),
+    setInterval: (task: () => void, ms: number) => timers.setInterval(() => this.#inThread(task), ms),
+    setImmediate: (task: () => void) => timers.setImmediate(() => this.#inThread(task)),
   };
 
   #require(name: string, workerData: Data): unknown {
@@ -161,7 +175,7 @@ export class Worker extends EventEmitter {
       case "node:worker_threads":
         return { workerData };
       case "node:timers":
-        return timers;
+        return this.#timers;
       case "node:perf_hooks":
         return { performance: this.#performance };
       case "simulated:spool-files":

@@ -50,17 +50,3 @@ export interface CircuitChange {
 export function textOf({ since, attempts, failed, probeAt, hurriedAt }: Circuit): string {
   return JSON.stringify({ since, attempts, failed, probeAt, hurriedAt });
 }
-
-/** From a server's rows: at least one, for the time. */
-export function circuitsFrom(
-  rows: readonly {
-    readonly now: string | number;
-    readonly endpoint: string | null;
-    readonly circuit: string | null;
-  }[],
-): StoredCircuits {
-  const circuits = rows.flatMap(({ endpoint, circuit }) =>
-    endpoint === null || circuit === null ? [] : [[endpoint, JSON.parse(circuit) as Circuit]],
-  );
-  return { now: Number(rows[0]?.now), circuits: Object.fromEntries(circuits) };
-}

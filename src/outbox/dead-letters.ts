@@ -92,16 +92,6 @@ export function shownLetters(stored: DeadLetters, decided: (decision: Decision) 
   };
 }
 
-/** From a driver's row, whose numbers may be texts. */
-export function sumOf({ kind, reason, count, amount }: Record<keyof DeadLetterSum, string>): DeadLetterSum {
-  return {
-    kind: kind as EventKind,
-    reason: reason as DeathReason,
-    count: Number(count),
-    amount: Number(amount),
-  };
-}
-
 /** From the data of a dead letter's row. */
 export function eventOrUnreadable(data: unknown): Pick<DeadLetter, "event" | "unreadable"> {
   if (typeof data === "object" && data !== null) return { event: data as DeadLetter["event"] };

@@ -36,21 +36,17 @@ export function personalEventOf(
   return { id, destination, kind, event: data, createdAt, state };
 }
 
-/** `remove` is given the `place` in which the search has found the event. */
-export type FoundEvent = PersonalEvent & { readonly place?: number | string };
-
 /** Can be searched. Destination `undefined`: all destinations. */
 export interface PersonalStorage {
   /**
-   * Everything, in parts: first scheduled, then queued events, then dead letters, so that an event
-   * that moves on meanwhile is not missed.
+   * Everything, in parts, in an order in which no event is missed that moves on meanwhile.
    */
-  pages(destination: number | undefined): AsyncIterable<readonly FoundEvent[]>;
+  pages(destination: number | undefined): AsyncIterable<readonly PersonalEvent[]>;
   /**
    * Removes events of one destination that are not under way; scheduled ones as `cancel` does.
    * Their ids stay known. Resolves to their number.
    */
-  remove(destination: number, found: readonly FoundEvent[]): Promise<number>;
+  remove(destination: number, found: readonly PersonalEvent[]): Promise<number>;
 }
 
 const REMOVED_AT_ONCE = 200;
@@ -66,16 +62,16 @@ export async function personalDataIn(
   destination: number | undefined,
 ): Promise<readonly PersonalEvent[]> {
   const found = await search(pages, person, destination);
-  return found.map(({ place: _, ...each }) => ({ ...each, event: shownData(each.event) }));
+  return found.map((each) => ({ ...each, event: shownData(each.event) }));
 }
 
 async function search(
   pages: PersonalStorage["pages"],
   person: Person,
   destination: number | undefined,
-): Promise<readonly FoundEvent[]> {
+): Promise<readonly PersonalEvent[]> {
   const { email, ...given } = checked(person);
-  const found = new Map<string, FoundEvent>();
+  const found = new Map<string, PersonalEvent>();
   const ids = new Set(idsOf(given));
 
   async function collect(matches: (event: PersonalEvent) => boolean): Promise<void> {

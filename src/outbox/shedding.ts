@@ -7,15 +7,6 @@ export function kindsBelow(kind: EventKind): readonly EventKind[] {
   return LEAST_URGENT_FIRST.slice(0, LEAST_URGENT_FIRST.indexOf(kind));
 }
 
-/** The event or dead letter to shed first, of a list that has the oldest first. */
-export function firstToEvict<T extends { readonly kind: EventKind }>(
-  oldestFirst: Iterable<T>,
-): T | undefined {
-  const all = [...oldestFirst];
-  const least = LEAST_URGENT_FIRST.find((kind) => all.some((each) => each.kind === kind));
-  return all.find(({ kind }) => kind === least);
-}
-
 export interface Sheddable<T extends { readonly size: number }> {
   /** Those that may be shed. */
   oldestFirst(kind: EventKind): Iterable<T>;

@@ -49,7 +49,7 @@ export function testDeadLetterBytes(
     await using stage = await Stage.open(createSmall);
     const letters = [large("payment"), large("registration"), large("click")];
     await stage.giveUp(letters);
-    stage.delivery.capacity = 0;
+    await stage.pause();
     assert.equal(await fill(stage.outbox, "payment"), most);
 
     await stage.holds(most);
@@ -65,7 +65,7 @@ export function testDeadLetterBytes(
   it("drops no dead payment for a registration, and no dead registration for a click", async (stage) => {
     const [payment, registration] = [large("payment"), large("registration")];
     await stage.giveUp([payment, registration]);
-    stage.delivery.capacity = 0;
+    await stage.pause();
     const ids = async () => idsOf(await stage.outbox.deadLetters.list());
 
     await fill(stage.outbox, "click");
@@ -77,7 +77,7 @@ export function testDeadLetterBytes(
   it("queues a dead letter again however full it is of others", async (stage) => {
     const [first, second] = [large("click"), large("click")];
     await stage.giveUp([first, second]);
-    stage.delivery.capacity = 0;
+    await stage.pause();
     await fill(stage.outbox, "click", 20);
 
     assert.equal(await stage.outbox.deadLetters.retry(first.id), true);

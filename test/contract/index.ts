@@ -1,6 +1,5 @@
 import { describe, test } from "vitest";
 import { testBounds } from "./bounds.js";
-import { testCircuits } from "./circuits.js";
 import { testClicks } from "./clicks.js";
 import { testCutOff } from "./cut-off.js";
 import { testDeadLetterBytes } from "./dead-letter-bytes.js";
@@ -61,7 +60,6 @@ export function testOutbox(name: string, outbox: OutboxUnderTest): void {
       if (cutOff && restore && leaseMs) {
         describe("leases", () => testLease(it, { ...lasting, leaseMs, cutOff, restore }));
       }
-      if (outbox.hasCircuits) describe("circuits", () => testCircuits(it, lasting));
       if (outbox.schedules) {
         describe("scheduled, with other processes", () => testLastingSchedule(it, lasting));
       }

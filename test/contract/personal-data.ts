@@ -23,9 +23,7 @@ export function testPersonalData(it: StageTests): void {
     const visitor = stranger();
     const dead = sampleOf(ADA_IN_OTHER_CASE, "payment");
     await stage.giveUp([dead]);
-    stage.delivery.capacity = 0;
-    // A claim that began before may take what comes.
-    await until(() => stage.outbox.idle !== false, "a claim was under way");
+    await stage.pause();
     const click = sample("click", visitor);
     const registration = sampleOf(ADA, "registration", visitor);
     const other = sampleOf("ada@shop.example.org", "payment");
@@ -67,9 +65,7 @@ export function testPersonalData(it: StageTests): void {
     const scheduled = scheduledSample(LONG_MS, browser);
     const dead = sampleOf("bo@shop.example", "payment", browser);
     await stage.giveUp([dead]);
-    stage.delivery.capacity = 0;
-    // A claim that began before may take what comes.
-    await until(() => stage.outbox.idle !== false, "a claim was under way");
+    await stage.pause();
     await stage.add(click, own, ...others, scheduled);
 
     for (const ids of [{}, browser]) {

@@ -45,6 +45,13 @@ export class Stage implements AsyncDisposable {
     this.start();
   }
 
+  /** Takes no event from here on, until `release`. */
+  async pause(): Promise<void> {
+    this.delivery.capacity = 0;
+    // A claim that is on its way may find what is added next.
+    await until(() => this.outbox.idle !== false, "the outbox did not come to rest");
+  }
+
   release(): void {
     this.delivery.capacity = Number.POSITIVE_INFINITY;
     this.outbox.wake();

@@ -10,8 +10,6 @@ export interface OutboxUnderTest {
   readonly createSmall?: Creates;
   /** For durable outboxes: opens one more on the last one's storage, as another process does. */
   readonly reopen?: Creates;
-  /** Whether outboxes have `circuits`. Default `false`. */
-  readonly hasCircuits?: boolean;
   /** Whether outboxes have `cancel`, and so take scheduled payments. Default `false`. */
   readonly schedules?: boolean;
   /** Whether outboxes have `personalData` and `erase`. Default `false`. */

@@ -84,7 +84,7 @@ describe("many large dead letters on the disk", () => {
     reopen: () => diskOutbox({ directory }),
     damage(id) {
       const disk = openDisk(directory);
-      disk.db.exec(`update dead_letters set data = 'null' where id = '${id}'`);
+      disk.db.exec(`update events set data = 'null' where id = '${id}'`);
       disk.close();
     },
   });

@@ -115,7 +115,7 @@ test("a process that starts again every five minutes sends at most 9 payments in
   expect(paymentsSent()).toBeLessThanOrEqual(9);
 });
 
-test("on the disk outbox, 3 processes that start again every ten minutes hold at most 9 payments in the first hour", async () => {
+test("on the disk outbox, 3 processes that start again every ten minutes hold at most 9 payments in the first hour, and one each that was under way before it saw the others'", async () => {
   const clock = new FakeClock();
   const service = new VirtualService(clock, ({ path }) => swallowing(path));
   const directory = scratchDirectory();
@@ -140,7 +140,7 @@ test("on the disk outbox, 3 processes that start again every ten minutes hold at
   }
 
   expect(queued).toBeGreaterThan(700);
-  expect(visitors - queued).toBeLessThanOrEqual(9);
+  expect(visitors - queued).toBeLessThanOrEqual(9 + 3);
 }, 60_000);
 
 test("one process finds that the endpoint has recovered, and the others go on", async () => {

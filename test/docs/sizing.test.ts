@@ -41,14 +41,14 @@ describe("what one takes", () => {
     expect(Math.max(...numbers) / Number(most)).toBeCloseTo(1, 1);
   });
 
-  it("is a GiB for 1 to 1.5 million payments that wait", () => {
+  it("is a GiB for 1 to 1.5 million payments that wait", async () => {
     const mib = 8;
     const disk = openDisk(scratchDirectory(), { maxBytes: mib * MIB });
     onTestFinished(() => disk.close());
     let waiting = 0;
     const report = () => ({ type: "append", event: sample("payment") }) as const;
     for (let results: unknown[] = ["queued"]; results.every((result) => result === "queued"); ) {
-      results = [...disk.store.run(Array.from({ length: 200 }, report)).results];
+      results = [...(await disk.run(...Array.from({ length: 200 }, report))).results];
       waiting += results.filter((result) => result === "queued").length;
     }
     expect(text).toContain("1 to 1.5 million per GiB");

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import type { EventKind, OutboxEvent } from "express-affiliate";
 import { onTestFinished } from "vitest";
 import type { Verdict } from "../../src/outbox/claim.js";
+import { countsOf } from "../../src/outbox/disk/disk-outbox.js";
 import { type OpenFile, openFile } from "../../src/outbox/disk/file/file.js";
 import { findEngine } from "../../src/outbox/disk/file/sqlite.js";
-import { countsOf } from "../../src/outbox/disk/queue/counts.js";
-import { LOOKS } from "../../src/outbox/disk/queue/lease-epoch.js";
-import { type DiskClaim, type Dropped, settling } from "../../src/outbox/disk/queue/requests.js";
-import { createStore, type Store } from "../../src/outbox/disk/queue/store.js";
+import { settling } from "../../src/outbox/disk/store/asked.js";
+import type { DiskClaim, Dropped, Request } from "../../src/outbox/disk/store/requests.js";
+import { createStore, type Store, type TransactionOutcome } from "../../src/outbox/disk/store/store.js";
 import { DESTINATION, sample } from "../contract/samples.js";
 import { capacityOf } from "./deliver.js";
 import { scratchDirectory } from "./scratch.js";
@@ -21,12 +21,14 @@ export const engine = findEngine([import.meta.url]);
 export interface Disk extends OpenFile {
   readonly store: Store;
   readonly path: string;
+  /** In one transaction. */
+  run(...requests: readonly Request[]): Promise<TransactionOutcome>;
   /** Claims events of any endpoint. */
-  claim(limit: number): DiskClaim[];
-  settle(claim: DiskClaim, verdict: Verdict): readonly Dropped[];
-  append(...events: readonly OutboxEvent[]): unknown[];
+  claim(limit: number): Promise<DiskClaim[]>;
+  settle(claim: DiskClaim, verdict: Verdict): Promise<readonly Dropped[]>;
+  append(...events: readonly OutboxEvent[]): Promise<unknown[]>;
   /** What there is of one destination. Default: of all. */
-  counts(destination?: number): ReturnType<typeof countsOf>;
+  counts(destination?: number): Promise<ReturnType<typeof countsOf>>;
 }
 
 interface Options {
@@ -42,6 +44,7 @@ interface Options {
   monotonic?: () => number;
   /** Whose locks the operating system has dropped. */
   ended?: ReadonlySet<string>;
+  onStatement?: (text: string) => void;
 }
 
 /** A file that is closed when the test has finished. */
@@ -70,15 +73,13 @@ export const someOf = (kind: EventKind, number: number) => Array.from({ length: 
 export const idsOf = (claims: readonly DiskClaim[]) => claims.map(({ event: { id } }) => id);
 
 /** Claims all that can be claimed, and settles it in this way. */
-export function settleAll(disk: Disk, verdict: Verdict): void {
-  for (let claims = disk.claim(200); claims.length > 0; claims = disk.claim(200)) {
-    for (const claim of claims) disk.settle(claim, verdict);
+export async function settleAll(disk: Disk, verdict: Verdict): Promise<Dropped[]> {
+  const dropped: Dropped[] = [];
+  for (let claims = await disk.claim(200); claims.length > 0; claims = await disk.claim(200)) {
+    const outcome = await disk.run(...claims.map((claim) => settling(claim, verdict)));
+    dropped.push(...outcome.dropped);
   }
-}
-
-/** Looks as often as it takes to see that another process shows no heartbeat. */
-export function watch({ store }: Disk): void {
-  for (let look = 0; look <= LOOKS; look++) store.lookAfter();
+  return dropped;
 }
 
 /** Makes rubbish of so many bytes of a file, from a place on. */
@@ -100,26 +101,33 @@ export function openDisk(directory: string, options: Options = {}): Disk {
     time = () => Date.now(),
     monotonic = time,
     ended = new Set(),
+    onStatement = () => {},
   } = options;
   const path = join(directory, "outbox.db");
   const file = openFile(path, { engine, maxBytes });
   // What survives a crash of the machine is not what these tests are about, and each commit would
   // wait for the disk.
   file.db.exec("pragma synchronous = off");
-  const store = createStore(file.db, owner, {
-    ...{ maxBytes, maxDeadLetters, rememberMs, leaseMs },
+  const store = createStore(owner, {
+    ...{ maxBytes, maxDeadLetters, rememberMs, leaseMs, onStatement },
     locks: { hasEnded: (other) => ended.has(other), removeEnded() {} },
     clock: { now: time, monotonic },
   });
+  store.use(file.db);
+  const run = (...requests: readonly Request[]) => store.run(requests);
   return {
     ...file,
     path,
     store,
-    claim: (limit) =>
-      store.run([{ type: "claim", capacity: { ...capacityOf(limit), destination } }])
-        .results[0] as DiskClaim[],
-    settle: (claim, verdict) => store.run([settling(claim, verdict)]).dropped,
-    counts: (destination) => countsOf(store.run([]).snapshot.counts, destination),
-    append: (...events) => [...store.run(events.map((event) => ({ type: "append", event }))).results],
+    run,
+    async claim(limit) {
+      const { results } = await run({ type: "claim", capacity: { ...capacityOf(limit), destination } });
+      return results[0] as DiskClaim[];
+    },
+    settle: async (claim, verdict) => (await run(settling(claim, verdict))).dropped,
+    counts: async (wanted) => countsOf((await run()).snapshot, wanted),
+    append: async (...events) => [
+      ...(await run(...events.map((event) => ({ type: "append", event }) as const))).results,
+    ],
   };
 }

@@ -44,7 +44,7 @@ export interface SqlDatabase<Pool = any, Created = SqlOutbox, Options = TestOpti
 }
 
 export function upkeepOf(database: Database, clock: Pick<Clock, "now"> = systemClock): Promise<void> {
-  return createUpkeep(database, { queues: createQueues(database), clock })();
+  return createUpkeep(database, { queues: createQueues(database), now: clock.now }).upkeep();
 }
 
 /** For `$queued`. */

@@ -28,7 +28,6 @@ testOutbox("diskOutbox", {
   maxDeadLetters: 10,
   maxDeadLetterBytes: 350_000,
   reopen: () => diskOutbox({ directory }),
-  hasCircuits: true,
   schedules: true,
   findsPersons: true,
   cutOff() {

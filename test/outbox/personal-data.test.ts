@@ -2,15 +2,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { emailOf } from "../../src/conversion/kinds.js";
 import {
-  type FoundEvent,
   type Person,
+  type PersonalEvent,
   personalDataIn,
   personalEventOf,
 } from "../../src/outbox/personal-data.js";
 import { addressIn } from "../../src/shared/emails.js";
 import { sample, sampleOf, stranger } from "../contract/samples.js";
 
-const storageOf = (...events: readonly FoundEvent[]) => ({
+const storageOf = (...events: readonly PersonalEvent[]) => ({
   async *pages() {
     for (const event of events) yield [event];
   },
@@ -18,7 +18,7 @@ const storageOf = (...events: readonly FoundEvent[]) => ({
 
 const waiting = (event: Parameters<typeof personalEventOf>[0]) => personalEventOf(event, "waiting");
 
-async function idsOf(person: Person, ...events: readonly FoundEvent[]): Promise<string[]> {
+async function idsOf(person: Person, ...events: readonly PersonalEvent[]): Promise<string[]> {
   return (await personalDataIn(storageOf(...events), person, undefined)).map(({ id }) => id);
 }
 
@@ -119,14 +119,4 @@ it("a search for personal data takes ids that are null, as columns of a user's r
     waiting(first),
   );
   expect(found).toEqual([first.id, second.id]);
-});
-
-it("personal data does not show where an event is", async () => {
-  const event = sampleOf("ada@shop.example", "payment");
-  const [found] = await personalDataIn(
-    storageOf({ ...waiting(event), place: 7 }),
-    { email: "ada@shop.example" },
-    undefined,
-  );
-  expect(found).toEqual(waiting(event));
 });

@@ -5,20 +5,20 @@ import { hostRuns } from "../../outbox/dead-letters.js";
 import { type FileOptions, openExistingFile } from "../../outbox/disk/file/file.js";
 import { createOwnerLocks } from "../../outbox/disk/file/owner-locks.js";
 import { type Database, failureOf, findEngine, problemOf } from "../../outbox/disk/file/sqlite.js";
-import { storageThrough } from "../../outbox/disk/queue/asked.js";
-import { countsOf } from "../../outbox/disk/queue/counts.js";
-import type { Request, Results } from "../../outbox/disk/queue/requests.js";
-import { createStore, type Store } from "../../outbox/disk/queue/store.js";
 import { createTakeIn, SETTLE_MS, type TakeIn } from "../../outbox/disk/spool/take-in.js";
+import { storageThrough } from "../../outbox/disk/store/asked.js";
+import type { Request, Results } from "../../outbox/disk/store/requests.js";
+import { createStore, type Store, type TransactionOutcome } from "../../outbox/disk/store/store.js";
 import { eraseIn, personalDataIn } from "../../outbox/personal-data.js";
 import { systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
+import { sleep } from "../../shared/real-timers.js";
 import type { OpenOutbox } from "./actions.js";
-import { lastEventsIn } from "./disk-last-events.js";
 
 // The host's limits are unknown here, and not needed: a retried event takes its dead letter's
 // bytes.
+const HELD_AT_ONCE = 500;
 const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: 2 ** 42, leaseMs: 2 ** 42 };
 
 /**
@@ -33,24 +33,33 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
   const path = join(folder, "outbox.db");
   const engine = findEngine(peerPlaces(import.meta.url));
   const locks = createOwnerLocks(path, { engine, owner: randomUUID() });
-  const { file, store } = inPlainWords(path, () => {
-    const file = openExistingFile(path, { ...NO_LIMITS, ...options, engine });
-    const store = createStore(file.db, randomUUID(), NO_LIMITS);
-    takeInAll(createTakeIn(path, locks.isGone, systemClock), store);
-    return { file, store };
-  });
-  const run = (requests: readonly Request[]) => inPlainWords(path, () => store.run(requests));
+  const store = createStore(randomUUID(), NO_LIMITS);
+  const file = inPlainWords(path, () => openExistingFile(path, { ...NO_LIMITS, ...options, engine }));
+  store.use(file.db);
+  const takenIn = takeInAll(createTakeIn(path, locks.isGone, systemClock), store);
+  // Each call says what is wrong.
+  takenIn.catch(() => {});
 
-  const ask = async <R extends Request>(request: R) => run([request]).results[0] as Results[R["type"]];
+  async function run(requests: readonly Request[]): Promise<TransactionOutcome> {
+    try {
+      await takenIn;
+      return await store.run(requests);
+    } catch (error) {
+      throw inWords(error, path);
+    }
+  }
+
+  const ask = async <R extends Request>(request: R) =>
+    (await run([request])).results[0] as Results[R["type"]];
   const { deadLetters: letters, personal } = storageThrough(ask);
 
   return {
     name: "disk",
     async look() {
-      const counts = countsOf(run([]).snapshot.counts);
+      const { snapshot } = await run([]);
       const damaged = readdirSync(folder).filter((name) => /^outbox\.db\.damaged-.*Z$/.test(name));
       const trouble = `a file was damaged, and the events in it are not sent: ${damaged.join(", ")}; inspect it, then remove it`;
-      return { ...counts, ...(damaged.length > 0 && { trouble }) };
+      return { ...snapshot.counts.all, ...(damaged.length > 0 && { trouble }) };
     },
     deadLetters: {
       list: (query = {}) => letters.list(query, undefined),
@@ -62,19 +71,29 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
     erase: (person) => eraseIn(personal, person, undefined),
     async hold() {
       if (locks.running() > 0) throw hostRuns();
-      return { held: await ask({ type: "hold" }), otherConnections: 0 };
+      await ask({ type: "release all" });
+      let held = 0;
+      for (let some = HELD_AT_ONCE; some === HELD_AT_ONCE; held += some)
+        some = await ask({ type: "hold", limit: HELD_AT_ONCE });
+      return { held, otherConnections: 0 };
     },
-    last: async (limit) => inPlainWords(path, () => lastEventsIn(file.db, limit)),
-    backup: async (target) => copyInto(file.db, resolve(target)),
-    close: async () => file.close(),
+    last: (limit) => ask({ type: "last", limit }),
+    async backup(target) {
+      await takenIn;
+      return copyInto(file.db, resolve(target));
+    },
+    async close() {
+      await takenIn.catch(() => {});
+      file.close();
+    },
   };
 }
 
-function takeInAll(takeIn: TakeIn, store: Store): void {
-  while (takeIn.finds(true)) takeIn.step(store);
+async function takeInAll(takeIn: TakeIn, store: Store): Promise<void> {
+  while (takeIn.finds(true)) await takeIn.step(store);
   if (!takeIn.isSettling) return;
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SETTLE_MS);
-  while (takeIn.finds(true)) takeIn.step(store);
+  await sleep(SETTLE_MS);
+  while (takeIn.finds(true)) await takeIn.step(store);
 }
 
 /** Returns the copy's bytes. */
@@ -98,12 +117,14 @@ function inPlainWords<T>(path: string, task: () => T): T {
   try {
     return task();
   } catch (error) {
-    if (failureOf(error) === "damaged") {
-      throw new OutboxError(
-        "ERR_AFFILIATE_DISK_DAMAGED",
-        `diskOutbox: ${path} is damaged; the host's process renames it at its next use, and starts a new file`,
-      );
-    }
-    throw problemOf(error, path);
+    throw inWords(error, path);
   }
+}
+
+function inWords(error: unknown, path: string): OutboxError {
+  if (failureOf(error) !== "damaged") return problemOf(error, path);
+  return new OutboxError(
+    "ERR_AFFILIATE_DISK_DAMAGED",
+    `diskOutbox: ${path} is damaged; the host's process renames it at its next use, and starts a new file`,
+  );
 }

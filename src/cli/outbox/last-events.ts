@@ -4,11 +4,6 @@ import { timeOf } from "./words.js";
 
 export type { LastEvent };
 
-/** The last first. */
-export function newest(events: readonly LastEvent[], limit: number): readonly LastEvent[] {
-  return events.toSorted((one, other) => other.at - one.at).slice(0, limit);
-}
-
 export function lastEventsFound(events: readonly LastEvent[], now: number): readonly CheckResult[] {
   if (events.length === 0) return [note("no event was reported yet")];
   return events.map((event) => {

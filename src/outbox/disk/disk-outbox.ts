@@ -1,6 +1,5 @@
 import { join, resolve } from "node:path";
 import * as z from "zod/mini";
-import { createAlarm } from "../../shared/alarm.js";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
@@ -8,13 +7,14 @@ import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { createDurable } from "../durable.js";
 import { durableOptions, MIB } from "../option-types.js";
 import type { Outbox } from "../outbox.js";
+import { createCounts } from "../queue/counts.js";
+import { wakeForRetry } from "../verdicts.js";
 import { findEngine, useOneCopy } from "./file/sqlite.js";
 import { openedWhenUsed } from "./opened-when-used.js";
-import { storageThrough } from "./queue/asked.js";
-import { countsOf } from "./queue/counts.js";
-import { isStillOwned } from "./queue/lease-epoch.js";
-import { type DiskClaim, settling } from "./queue/requests.js";
 import { createSpool } from "./spool/spool.js";
+import { settling, storageThrough } from "./store/asked.js";
+import { isStillOwned } from "./store/lease-epoch.js";
+import type { DiskClaim, Snapshot, StoredCounts } from "./store/requests.js";
 import { type Link, openLink } from "./thread/link.js";
 
 /** What `diskOutbox()` takes. */
@@ -29,14 +29,14 @@ export interface DiskOutboxOptions {
    */
   readonly maxDeadLetters?: number | undefined;
   /**
-   * For how long the id of a delivered event is kept, to find duplicates: in milliseconds during
-   * which a process used the file. Default 30 days; for a click at most a day.
+   * For how long the id of a delivered event is kept, to find duplicates, in milliseconds. Default
+   * 30 days; for a click at most a day.
    */
   readonly rememberMs?: number | undefined;
   /**
    * How long a process may be without a heartbeat before another one takes over its claims, in
    * milliseconds. If a process is known to have ended, its claims are taken over at once. Default
-   * 20,000. If processes on one directory have different values, the longest counts.
+   * 20,000. If processes on one directory have different values, each has its own.
    */
   readonly leaseMs?: number | undefined;
   /**
@@ -46,8 +46,8 @@ export interface DiskOutboxOptions {
   readonly maxMemoryBytes?: number | undefined;
 }
 
-// The host's capacity may be infinite.
-const CLAIMED_AT_ONCE = 256;
+// The thread looks for what has rested about twice a second.
+const LOOKED_EVERY_MS = 1_000;
 
 const aDirectory = { error: "must be a directory's path" };
 const aSize = { error: "must be a number of bytes, at least 1 MiB" };
@@ -99,26 +99,35 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
     onTrouble: (error) => spoolFails(error),
   });
   const link = opened();
+  /** Whose verdicts were on their way before. */
+  const asked = new WeakSet<DiskClaim>();
 
   const { outbox, wake, notify, spoolFails } = createDurable<DiskClaim>(
     {
       spool,
       ...storageThrough(link.ask, () => wake()),
       append: (event) => link.ask({ type: "append", event }),
-      async claim({ destination, limit, lanes }) {
-        const capacity = { destination, limit: Math.min(limit, CLAIMED_AT_ONCE), lanes };
+      async claim(capacity) {
         const claims = await link.ask({ type: "claim", capacity });
         // Another thread of this process takes over what this one has claimed.
         const isHeld = ({ owner, leaseEpoch }: DiskClaim) =>
           owner === link.owner && isStillOwned(leaseEpoch, link.last.snapshot.leaseEpoch, limits.leaseMs);
         return claims.map((claim) => ({ ...claim, isHeld: () => isHeld(claim) }));
       },
-      settle: (claim, verdict) => link.ask(settling(claim, verdict)),
-      counts: (destination) => countsOf(link.last.snapshot.counts, destination),
+      async settle(claim, verdict) {
+        const request = settling(claim, verdict, {
+          isRepeated: asked.has(claim),
+          isHeld: claim.isHeld?.() ?? true,
+        });
+        asked.add(claim);
+        const isActedOn = await link.ask(request);
+        wakeForRetry(verdict, { pollMs: LOOKED_EVERY_MS, clock, wake });
+        return isActedOn;
+      },
+      counts: (destination) => countsOf(link.last.snapshot, destination),
       start(destination) {
         if (use.begin(destination)) notify((to) => to.cautioned?.(anotherTracker(directory)));
       },
-      stop: () => alarm.stop(),
       async close() {
         await link.close();
         spool.close();
@@ -127,7 +136,6 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
     },
     { name: "disk", maxMemoryBytes, clock },
   );
-  const alarm = createAlarm(clock, wake);
 
   spool.begin(link.owner);
   receive(link.last);
@@ -150,10 +158,18 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
       notify((to) => to.degraded(new OutboxError(code, message)));
       notify((to) => to.recovered());
     }
-    alarm.set(reply.snapshot.nextReadyAt);
   }
 
   return outbox;
+}
+
+/** Of one destination, or of all. */
+export function countsOf(
+  { counts }: Pick<Snapshot, "counts">,
+  destination: number | undefined,
+): StoredCounts {
+  if (destination === undefined) return counts.all;
+  return counts.of[destination] ?? createCounts(async () => []).current(destination);
 }
 
 function anotherTracker(directory: string): string {

@@ -37,6 +37,7 @@ export function openedWhenUsed(name: string, open: () => Outbox): Outbox {
       read: (destination) => circuits().read(destination),
       replace: (change) => circuits().replace(change),
     },
+    reportedAt: async (id) => outbox().reportedAt?.(id),
     cancel: async (id) => outbox().cancel?.(id) ?? "unknown",
     personalData: async (person) => outbox().personalData?.(person) ?? [],
     erase: async (person) => outbox().erase?.(person) ?? 0,

@@ -1,12 +1,12 @@
 import { kindOfPriority } from "../../conversion/kinds.js";
-import type { Clock } from "../../shared/clock.js";
 import type { Capacity, Claim, Lane } from "../claim.js";
-import { isWithin, type Moment, momentBy } from "../lease.js";
+import { isWithin, type Moment, momentBy, type TwoClocks } from "../lease.js";
 import type { Chores } from "./chores.js";
 import type { Database, Statements } from "./database.js";
 import { CLAIMED, RESTING, rankInSql, type Scan, scansOf } from "./ranks.js";
 import { EVENT, type EventRow, eventOf, historyOf, inState, marks, NEW } from "./rows.js";
 import type { ServerClock } from "./server-clock.js";
+import { type createBurial, isReadable } from "./unreadable.js";
 
 /** An event that this process has claimed. */
 export interface QueueClaim extends Claim {
@@ -18,6 +18,8 @@ export interface QueueClaim extends Claim {
   readonly dueAt: number;
   /** When its last claim or renewal was requested; `undefined` once another process has it. */
   leasedSince: Moment | undefined;
+  /** Whether its verdict was on its way before. */
+  isAsked?: boolean;
   isHeld(): boolean;
 }
 
@@ -51,9 +53,16 @@ const [HAS_NEW, HAS_RESTED, HAS_LEFT, TIME] = [-4, -3, -2, -1];
 /** Claims events, and renews their leases while attempts are under way. */
 export function createClaims(
   database: Database,
-  options: { worker: string; leaseMs: number; clock: Clock; serverClock: ServerClock; chores: Chores },
+  options: {
+    worker: string;
+    leaseMs: number;
+    clock: TwoClocks;
+    serverClock: ServerClock;
+    chores: Chores;
+    buryUnreadable: ReturnType<typeof createBurial>;
+  },
 ) {
-  const { worker, leaseMs, clock, serverClock, chores } = options;
+  const { worker, leaseMs, clock, serverClock, chores, buryUnreadable } = options;
   const { words } = database;
   const { events, queues, now } = words;
   const underWay = new Map<number, QueueClaim>();
@@ -155,7 +164,9 @@ export function createClaims(
           tx,
           [...chosen.values()].map(({ candidate }) => candidate),
         );
-        for (const row of own) taken.set(row.visitor, [row, chosen.get(row.visitor) as Chosen]);
+        const readable = own.filter(isReadable);
+        for (const row of readable) taken.set(row.visitor, [row, chosen.get(row.visitor) as Chosen]);
+        if (readable.length < own.length) await buryUnreadable(own.filter((row) => !isReadable(row)));
         for (const [visitor, { place }] of chosen) if (!taken.has(visitor)) place.left++;
         // Another process was faster: the next ones. Otherwise two would have the rate of one.
         rest = own.length < chosen.size ? left : [];
@@ -249,6 +260,21 @@ export function createClaims(
 
   return {
     underWay,
+    /** Their rows may have other numbers by now. */
+    async findAgain(): Promise<void> {
+      const claims = [...underWay.values()];
+      underWay.clear();
+      for (const claim of claims) {
+        const { id, destination } = claim.event;
+        const [row] = await database.rows<EventRow>(
+          `select ${EVENT} from ${events} e where e.destination = ? and e.id = ?`,
+          [destination, id],
+        );
+        if (!row) continue;
+        const { seq, visitor } = row;
+        underWay.set(seq, Object.assign(claim, { seq, visitor }));
+      }
+    },
     /** In the transaction of a database where each runs alone. */
     async claimIn(tx: Statements, asked: Capacity): Promise<QueueClaim[]> {
       ({ destination } = asked);
@@ -266,9 +292,9 @@ export function createClaims(
         throw error;
       }
     },
-    /** Renews the leases, and notes which events another process has taken over. */
-    async renew(): Promise<void> {
-      if (underWay.size === 0) return;
+    /** Renews the leases. Resolves to whether no other process has taken over any of the events. */
+    async renew(): Promise<boolean> {
+      if (underWay.size === 0) return true;
       const since = momentBy(clock);
       const claims = [...underWay.values()];
       const visitors = claims.map(({ visitor }) => visitor);
@@ -278,7 +304,9 @@ export function createClaims(
       await database.transaction(async (tx) => {
         const own = await tx.rows(`select visitor, head from ${queues} where ${isOwn}`, values);
         // Waits for no lock: what is locked is about to be settled, or the next renewal finds it.
-        const free = await tx.rows(`select visitor from ${queues} where ${isOwn}${words.skipLocked}`, values);
+        const free = words.isSerial
+          ? own
+          : await tx.rows(`select visitor from ${queues} where ${isOwn}${words.skipLocked}`, values);
         const names = free.map(({ visitor }) => visitor);
         if (names.length > 0) {
           await tx.write(
@@ -294,6 +322,7 @@ export function createClaims(
         if (isRenewed) claim.leasedSince = since;
         else if (isRenewed === undefined) claim.leasedSince = undefined;
       }
+      return claims.every(({ leasedSince }) => leasedSince !== undefined);
     },
   };
 }

@@ -10,8 +10,15 @@ export interface CountRow {
   readonly number: string | number;
   /** When the oldest happened, or the first scheduled is due. Milliseconds since the epoch. */
   readonly created_at: string | number | null;
-  /** Of dead letters. */
+  readonly kind: EventKind;
   readonly bytes: string | number | null;
+}
+
+/** Of an event that is added or removed. */
+interface Added {
+  readonly createdAt?: number | undefined;
+  /** Negative: fewer. Only where a bound is one of bytes. */
+  readonly bytes?: number;
 }
 
 type Live = EventKind | "scheduled";
@@ -20,7 +27,11 @@ type Name = Live | DeathReason;
 interface Counted {
   readonly numbers: Record<Name, number>;
   readonly oldest: Record<Live, number | null>;
-  deadBytes: number;
+  /** Of events that wait, scheduled ones included. */
+  readonly liveBytes: Record<EventKind, number>;
+  readonly deadBytes: Record<EventKind, number>;
+  /** How many dead letters of each kind there are. */
+  readonly deadOf: Record<EventKind, number>;
 }
 
 interface Tally extends Counted {
@@ -71,14 +82,15 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
 
   function countedFrom(rows: readonly CountRow[]): Map<number, Counted> {
     const all = new Map<number, Counted>();
-    for (const { destination, name, number, created_at, bytes } of rows) {
+    for (const { destination, name, number, created_at, kind, bytes } of rows) {
       const called = Number(destination);
       const counted = all.get(called) ?? nothing();
       all.set(called, counted);
       // A name may have several rows: of events with and without a place, of letters of each kind.
       counted.numbers[name] += Number(number);
       if (isLive(name)) counted.oldest[name] = earliestOf([counted.oldest[name], Number(created_at)]);
-      else counted.deadBytes += Number(bytes);
+      else counted.deadOf[kind] += Number(number);
+      counted[isLive(name) ? "liveBytes" : "deadBytes"][kind] += Number(bytes);
     }
     return all;
   }
@@ -95,7 +107,23 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
       const { rejected, unconfirmed, expired } = tallyOf(destination).numbers;
       return rejected + unconfirmed + expired;
     },
-    deadBytes: (destination: number): number => tallyOf(destination).deadBytes,
+    deadBytes: (destination: number): number => sumOf(tallyOf(destination).deadBytes),
+    /** Of all destinations: the events that wait and the dead letters of a kind. */
+    sizes: (kind: EventKind) => {
+      const all = [...tallies.values()];
+      const sum = (of: (tally: Tally) => number) => all.reduce((before, tally) => before + of(tally), 0);
+      const scheduled = kind === "payment" ? sum(({ numbers }) => numbers.scheduled) : 0;
+      return {
+        live: {
+          number: sum(({ numbers }) => numbers[kind]) + scheduled,
+          bytes: sum(({ liveBytes }) => liveBytes[kind]),
+        },
+        dead: { number: sum(({ deadOf }) => deadOf[kind]), bytes: sum(({ deadBytes }) => deadBytes[kind]) },
+      };
+    },
+    get destinations(): number[] {
+      return [...tallies.keys()];
+    },
     /** An outbox's `counts()`, of one destination or of all. */
     current(destination: number | undefined): Omit<OutboxCounts, "trouble"> {
       const meant = destination === undefined ? [...tallies.values()] : [tallyOf(destination)];
@@ -128,8 +156,10 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
       this.add(destination, "scheduled", -number);
       this.add(destination, "payment", number);
     },
-    add(destination: number, kind: Live, number: number, createdAt?: number): void {
-      const { numbers, added, oldest } = tallyOf(destination);
+    add(destination: number, kind: Live, number: number, { createdAt, bytes = 0 }: Added = {}): void {
+      const { numbers, added, oldest, liveBytes } = tallyOf(destination);
+      const called = kind === "scheduled" ? "payment" : kind;
+      liveBytes[called] = Math.max(0, liveBytes[called] + bytes);
       changes += Math.abs(number);
       numbers[kind] = Math.max(0, numbers[kind] + number);
       if (number > 0) added[kind] += number;
@@ -137,12 +167,18 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
       if (numbers[kind] === 0) oldest[kind] = null;
     },
     /** A dead letter is new, or gone. */
-    addDead(destination: number, reason: DeathReason, number: 1 | -1, bytes: number): void {
+    addDead(
+      destination: number,
+      { kind, reason }: { kind: EventKind; reason: DeathReason },
+      number: 1 | -1,
+      bytes: number,
+    ): void {
       const tally = tallyOf(destination);
       changes++;
       tally.numbers[reason] = Math.max(0, tally.numbers[reason] + number);
       if (number > 0) tally.added[reason] += number;
-      tally.deadBytes = Math.max(0, tally.deadBytes + number * bytes);
+      tally.deadOf[kind] = Math.max(0, tally.deadOf[kind] + number);
+      tally.deadBytes[kind] = Math.max(0, tally.deadBytes[kind] + number * bytes);
     },
     /** Runs work that changes the numbers. A simultaneous count may or may not include it. */
     during: <T>(change: () => Promise<T>): Promise<T> => run(change, []),
@@ -197,7 +233,9 @@ function correct(
   for (const kind of LIVE) {
     oldest[kind] = numbers[kind] === 0 ? null : (counted.oldest[kind] ?? oldest[kind]);
   }
-  if (!areSame || most === 0) tally.deadBytes = counted.deadBytes;
+  if (!areSame || most === 0)
+    for (const part of ["liveBytes", "deadBytes", "deadOf"] as const)
+      Object.assign(tally[part], counted[part]);
 }
 
 function emptyTally(): Tally {
@@ -205,7 +243,16 @@ function emptyTally(): Tally {
 }
 
 function nothing(): Counted {
-  return { numbers: zeros(), oldest: { ...byKind(() => null), scheduled: null }, deadBytes: 0 };
+  const none = () => byKind(() => 0);
+  return {
+    numbers: zeros(),
+    oldest: { ...byKind(() => null), scheduled: null },
+    ...{ liveBytes: none(), deadBytes: none(), deadOf: none() },
+  };
+}
+
+function sumOf(bytes: Readonly<Record<EventKind, number>>): number {
+  return KINDS.reduce((sum, kind) => sum + bytes[kind], 0);
 }
 
 function zeros(): Record<Name, number> {

@@ -38,6 +38,12 @@ export interface Evicted {
   readonly size: number;
 }
 
+/** What finds a dead letter. */
+export interface Letter {
+  readonly id: string;
+  readonly destination: number;
+}
+
 const REVIVED_AT_ONCE = 50;
 const LETTER = `${EVENT}, e.size, e.reason, e.death, e.at_ms`;
 
@@ -75,21 +81,33 @@ export function createDeadLetters(
       ),
     );
     for (const row of moved) {
-      counts.addDead(Number(row.destination), row.reason as DeathReason, -1, Number(row.size));
-      counts.add(Number(row.destination), kindOfPriority(Number(row.kind)), 1);
+      const kind = kindOfPriority(Number(row.kind));
+      counts.addDead(
+        Number(row.destination),
+        { kind, reason: row.reason as DeathReason },
+        -1,
+        Number(row.size),
+      );
+      counts.add(Number(row.destination), kind, 1, { bytes: row.data.length });
     }
     if (moved.length > 0) onRevived();
     return moved.length;
   }
 
-  async function reviveAll(where: string, values: readonly Value[]): Promise<number> {
+  /** Those that can be read, in the order in which they happened. */
+  async function meant(where: string, values: readonly Value[]): Promise<Letter[]> {
     const found = await rows<Pick<EventRow, "destination" | "id">>(
       `select destination, id from ${events} where ${where} and data like '{%' order by created_at, seq`,
       values,
     );
+    return found.map(({ destination, id }) => ({ destination: Number(destination), id }));
+  }
+
+  /** Queues these again. Resolves to how many were still there. */
+  async function retryThese(letters: readonly Letter[]): Promise<number> {
     let revived = 0;
-    for (const destination of new Set(found.map((row) => Number(row.destination)))) {
-      const ids = found.filter((row) => Number(row.destination) === destination).map(({ id }) => id);
+    for (const destination of new Set(letters.map((each) => each.destination))) {
+      const ids = letters.filter((each) => each.destination === destination).map(({ id }) => id);
       for (let nth = 0; nth < ids.length; nth += REVIVED_AT_ONCE) {
         const some = ids.slice(nth, nth + REVIVED_AT_ONCE);
         revived += await revive(`destination = ? and id in (${marks(some)})`, [destination, ...some]);
@@ -116,9 +134,16 @@ export function createDeadLetters(
     );
     return removed.map((row) => {
       const size = Number(row.size);
-      counts.addDead(Number(row.destination), row.reason, -1, size);
+      const kind = kindOfPriority(Number(row.kind));
+      counts.addDead(Number(row.destination), { kind, reason: row.reason }, -1, size);
       return { event: letterEventOf(row), size };
     });
+  }
+
+  /** What `retryAll` means. */
+  function retried(filter: DeadLetterFilter, destination: number | undefined): Promise<Letter[]> {
+    const { text, values } = isSelected(filter, destination);
+    return meant(filter.reason === undefined ? `${text} and reason <> 'unconfirmed'` : text, values);
   }
 
   const deadLetters: StoredDeadLetters = {
@@ -163,12 +188,9 @@ export function createDeadLetters(
     },
     async retry(id, destination) {
       const { text, values } = isSelected({}, destination, id);
-      return (await reviveAll(text, values)) > 0;
+      return (await retryThese(await meant(text, values))) > 0;
     },
-    retryAll(filter, destination) {
-      const { text, values } = isSelected(filter, destination);
-      return reviveAll(filter.reason === undefined ? `${text} and reason <> 'unconfirmed'` : text, values);
-    },
+    retryAll: async (filter, destination) => retryThese(await retried(filter, destination)),
     async discard(id, destination) {
       const { text, values } = isSelected({}, destination, id);
       return (await remove(text, values)).length > 0;
@@ -177,6 +199,13 @@ export function createDeadLetters(
 
   return {
     deadLetters,
+    retried,
+    /** Those with this id that can be read, of one destination or of all. */
+    lettersWith(id: string, destination: number | undefined): Promise<Letter[]> {
+      const { text, values } = isSelected({}, destination, id);
+      return meant(text, values);
+    },
+    retryThese,
     /** Queues an event again, as it was, that another process holds and that was never sent. */
     async reviveInterrupted({ id, destination }: OutboxEvent): Promise<void> {
       const isHeld = `destination = ? and id = ? and reason = 'unconfirmed' and death like '%"ERR_INTERRUPTED"%'`;

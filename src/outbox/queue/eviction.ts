@@ -52,7 +52,7 @@ export function createEviction(options: {
   return async function onDeath(event, death) {
     const { destination } = event;
     const size = deathSizeOf(event, death);
-    counts.addDead(destination, death.reason, 1, size);
+    counts.addDead(destination, { kind: event.kind, reason: death.reason }, 1, size);
     letters++;
     bytes += size;
     if (isEvicting) return;

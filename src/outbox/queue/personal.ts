@@ -1,5 +1,5 @@
 import { objectFromJson } from "../../shared/json.js";
-import { type FoundEvent, type PersonalStorage, personalEventOf } from "../personal-data.js";
+import { type PersonalEvent, type PersonalStorage, personalEventOf } from "../personal-data.js";
 import type { Counts } from "./counts.js";
 import type { Database } from "./database.js";
 import type { createQueues } from "./queues.js";
@@ -19,37 +19,55 @@ import {
 
 const AT_ONCE = 500;
 
+export interface PersonalPage {
+  readonly found: readonly PersonalEvent[];
+  /** After which number the next page begins, if there may be one. */
+  readonly next: number | undefined;
+}
+
+export async function* pagesOf(
+  page: (after: number) => Promise<PersonalPage>,
+): AsyncGenerator<readonly PersonalEvent[]> {
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const { found, next }: PersonalPage = await page(after);
+    yield found;
+    after = next;
+  }
+}
+
 export function createPersonal(
   database: Database,
   options: { counts: Counts; rememberMs: number; queues: ReturnType<typeof createQueues> },
-): PersonalStorage {
+): PersonalStorage & {
+  page(destination: number | undefined, after: number): Promise<PersonalPage>;
+} {
   const { counts, rememberMs, queues: visitors } = options;
   const { events, queues, now } = database.words;
   const isUnderWay = `exists (
     select 1 from ${queues} q where q.visitor = e.visitor and q.head = e.seq and q.turn = ${CLAIMED})`;
 
+  /** A page, in the order of their numbers: an event that moves on meanwhile gets a higher one. */
+  async function page(destination: number | undefined, after: number): Promise<PersonalPage> {
+    await database.ready();
+    const { text, values } = conditions({ destination });
+    const rows = await database.rows<EventRow & { state: number; under_way: number }>(
+      `select ${EVENT}, e.state, case when ${isUnderWay} then 1 else 0 end as under_way
+       from ${events} e where e.seq > ? and e.state <= ${DEAD} and ${text} order by e.seq limit ${AT_ONCE}`,
+      [after, ...values],
+    );
+    const found = rows.flatMap((row): PersonalEvent[] => {
+      const data = objectFromJson(row.data);
+      if (!data) return [];
+      const isDead = Number(row.state) === DEAD;
+      const state = isDead ? "dead" : Number(row.under_way) === 1 ? "under-way" : "waiting";
+      return [personalEventOf(eventOf(row, data), state)];
+    });
+    return { found, next: rows.length === AT_ONCE ? Number(rows.at(-1)?.seq) : undefined };
+  }
+
   return {
-    /** In the order of their numbers: an event that moves on meanwhile gets a higher one. */
-    async *pages(destination) {
-      await database.ready();
-      const { text, values } = conditions({ destination });
-      for (let after = 0, isMore = true; isMore; ) {
-        const rows = await database.rows<EventRow & { state: number; under_way: number }>(
-          `select ${EVENT}, e.state, case when ${isUnderWay} then 1 else 0 end as under_way
-           from ${events} e where e.seq > ? and e.state <= ${DEAD} and ${text} order by e.seq limit ${AT_ONCE}`,
-          [after, ...values],
-        );
-        yield rows.flatMap((row): FoundEvent[] => {
-          const data = objectFromJson(row.data);
-          if (!data) return [];
-          const isDead = Number(row.state) === DEAD;
-          const state = isDead ? "dead" : Number(row.under_way) === 1 ? "under-way" : "waiting";
-          return [personalEventOf(eventOf(row, data), state)];
-        });
-        after = Number(rows.at(-1)?.seq);
-        isMore = rows.length === AT_ONCE;
-      }
-    },
+    page,
+    pages: (destination) => pagesOf((after) => page(destination, after)),
     async remove(destination, found) {
       const ids = found.map(({ id }) => id);
       const which = `destination = ? and id in (${marks(ids)}) and state <= ${DEAD}`;

@@ -156,8 +156,8 @@ export function createQueueOutbox(
         const notBefore = notBeforeOf(event);
         // By this clock: the next count corrects it by the server's.
         if (notBefore !== undefined && notBefore > clock.now())
-          counts.add(destination, "scheduled", 1, notBefore);
-        else counts.add(destination, kind, 1, createdAt);
+          counts.add(destination, "scheduled", 1, { createdAt: notBefore });
+        else counts.add(destination, kind, 1, { createdAt });
         return stored;
       })
       .finally(arrived);

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { OutboxEvent } from "../../conversion/events.js";
 import { kindOfPriority, priorityOf } from "../../conversion/kinds.js";
-import type { Clock } from "../../shared/clock.js";
 import type { Verdict } from "../claim.js";
 import { type Death, HELD } from "../dead-letters.js";
+import type { TwoClocks } from "../lease.js";
 import type { CancelOutcome } from "../outbox.js";
 import { createChores } from "./chores.js";
 import { createCircuits } from "./circuits.js";
@@ -26,10 +26,12 @@ import {
   QUEUED,
   SCHEDULED,
   seqsOf,
+  sizeOf,
 } from "./rows.js";
 import { createServerClock } from "./server-clock.js";
 import { createSettle, type Settlement } from "./settle.js";
 import { createShedding } from "./shedding.js";
+import { createBurial } from "./unreadable.js";
 import { createUpkeep } from "./upkeep.js";
 
 export type Queue = ReturnType<typeof createQueue>;
@@ -45,7 +47,9 @@ export function createQueue(
     readonly leaseMs: number;
     readonly rememberMs: number;
     readonly counts: Counts;
-    readonly clock: Clock;
+    readonly clock: TwoClocks;
+    /** The name under which it claims. Default: a new one. */
+    readonly worker?: string;
     /** There may be something to claim. */
     readonly wake: () => void;
     /** An event has become a dead letter that is not counted yet. */
@@ -54,10 +58,9 @@ export function createQueue(
     readonly onCrowded: (event: OutboxEvent) => void;
   },
 ) {
-  const { leaseMs, rememberMs, counts, clock, wake, onDeath, onCrowded } = options;
+  const { leaseMs, rememberMs, counts, clock, worker = randomUUID(), wake, onDeath, onCrowded } = options;
   const { words } = database;
   const { events, queues: table, now } = words;
-  const worker = randomUUID();
   const serverClock = createServerClock(clock, Math.max(leaseMs, LEAST_PATIENCE_MS));
   const enqueue = createEnqueue(database);
   const queues = createQueues(database);
@@ -65,18 +68,19 @@ export function createQueue(
     ...{ worker, enqueue, serverClock, onCrowded, onReleased: counts.release.bind(counts) },
     isUnderWay: (seq) => claims.underWay.has(seq),
   });
-  const claims = createClaims(database, { worker, leaseMs, clock, serverClock, chores });
+  const claims = createClaims(database, {
+    ...{ worker, leaseMs, clock, serverClock, chores },
+    buryUnreadable: createBurial(database, { queues }),
+  });
   const settleIn = createSettle(database, { worker, rememberMs, queues });
-  /** Whose verdicts were on their way before. */
-  const asked = new WeakSet<QueueClaim>();
 
   /** Resolves to whether each verdict had an effect. */
   async function settle(
     settled: readonly Settlement[],
     inTransaction = database.transaction,
   ): Promise<boolean[]> {
-    const repeated = new Set(settled.map(([claim]) => claim).filter((claim) => asked.has(claim)));
-    for (const [claim] of settled) asked.add(claim);
+    const repeated = new Set(settled.map(([claim]) => claim).filter(({ isAsked }) => isAsked));
+    for (const [claim] of settled) claim.isAsked = true;
     const leaves = ([, { type }]: Settlement) => type === "delivered" || type === "dead";
     const leaving = settled.filter(leaves).map(([{ event }]) => event);
     const effects = await counts.removing(leaving, () =>
@@ -85,7 +89,7 @@ export function createQueue(
     for (const [nth, [{ seq, event }, verdict]] of settled.entries()) {
       claims.underWay.delete(seq);
       if (!effects[nth]?.hasLeft) continue;
-      counts.add(event.destination, event.kind, -1);
+      counts.add(event.destination, event.kind, -1, { bytes: words.isSerial ? -sizeOf(event) : 0 });
       if (verdict.type === "dead") onDeath(event, verdict);
     }
     return effects.map(({ isActedOn }) => isActedOn);
@@ -130,7 +134,8 @@ export function createQueue(
         name: state === DEAD ? row.reason : state === SCHEDULED ? "scheduled" : kind,
         number: Number(row.number),
         created_at: Number(row.at_ms),
-        bytes: state === DEAD ? Number(row.bytes) : 0,
+        kind,
+        bytes: Number(row.bytes),
       };
     });
   }
@@ -204,7 +209,8 @@ export function createQueue(
     newRow: (event: OutboxEvent) => enqueue.newRow({ event, report: randomUUID() }),
     claim: claims.claim,
     claimIn: claims.claimIn,
-    underWay: claims.underWay as ReadonlyMap<number, QueueClaim>,
+    findAgain: claims.findAgain,
+    underWay: claims.underWay,
     settle,
     renew: claims.renew,
     release: (destination: number) => counts.during(() => chores.release(database, destination)),
@@ -213,7 +219,13 @@ export function createQueue(
     circuits: createCircuits(database, rememberMs),
     personal: createPersonal(database, { counts, rememberMs, queues }),
     holding,
-    upkeep: createUpkeep(database, { queues, clock }),
+    /** Of several clocks, none of which may be ahead. */
+    ...createUpkeep(database, {
+      queues,
+      now: () => Math.min(clock.now(), serverClock.latest ?? Number.POSITIVE_INFINITY),
+    }),
+    /** Takes the database's time, so that one that is set ahead ends no lease. */
+    tellTime: (now: number) => serverClock.tell(now, clock.monotonic()),
   };
 }
 

@@ -63,6 +63,9 @@ export function asciiJson(value: unknown): string {
   );
 }
 
+/** As the column says of an event that is no dead letter. */
+export const sizeOf = ({ data }: Pick<OutboxEvent, "data">): number => asciiJson(data).length;
+
 /**
  * SQL: makes a row one of which only the id is known, for as long as its kind's ids are. The hosts'
  * clocks count, too: one that is set back forgets nothing early.

@@ -51,10 +51,15 @@ export function createShedding(
      * Removes the oldest events of this urgency that the new ones will not wait for, at most so many.
      *
      * @param coming new events of one destination.
+     * @param destination whose events are removed. Default: that of the new ones.
      */
-    async shedFor(coming: readonly OutboxEvent[], urgency: Urgency, most: number): Promise<OutboxEvent[]> {
+    async shedFor(
+      coming: readonly OutboxEvent[],
+      urgency: Urgency,
+      most: number,
+      destination = coming[0]?.destination as number,
+    ): Promise<OutboxEvent[]> {
       const own = await visitorsOf(coming);
-      const destination = coming[0]?.destination as number;
       const priority = priorityOf(urgency);
       const ranks = ENDPOINTS.filter((each) => !isMoreUrgent(kindOf(each), urgency)).flatMap((each) =>
         [false, true].map((wasTried) => rankOf(priority, wasTried, endpointNumber(each))),

@@ -1,4 +1,3 @@
-import type { Clock } from "../../shared/clock.js";
 import type { Database } from "./database.js";
 import type { createQueues } from "./queues.js";
 import { CLAIMED, RESTING } from "./ranks.js";
@@ -13,7 +12,7 @@ const FARTHEST_MS = 2 * 3_600_000;
 /** Once a minute. Several processes may do so at a time. */
 export function createUpkeep(
   database: Database,
-  { queues: visitors, clock }: { queues: ReturnType<typeof createQueues>; clock: Pick<Clock, "now"> },
+  { queues: visitors, now: ownNow }: { queues: ReturnType<typeof createQueues>; now: () => number },
 ) {
   const { words } = database;
   const { events, queues, now } = words;
@@ -24,8 +23,10 @@ export function createUpkeep(
   /**
    * Forgets old ids, by the database's clock and by this process's: if one of them is far ahead, the
    * other one is right.
+   *
+   * @param most so many times `AT_ONCE` of each state and destination.
    */
-  async function forgetOld(): Promise<void> {
+  async function forgetOld(most: number): Promise<void> {
     for (const state of [DONE, CANCELLED]) {
       const which = `state = ${state} and state <> ${QUEUED} and destination`;
       for (let destination = -1; ; ) {
@@ -36,10 +37,12 @@ export function createUpkeep(
         );
         if (row?.next == null) break;
         destination = Number(row.next);
-        while (
-          (await forgetSome(`${which} = ? and at_ms < ${now} and at_ms < ?`, [destination, clock.now()])) ===
-          AT_ONCE
-        );
+        for (let nth = 0, forgotten = AT_ONCE; nth < most && forgotten === AT_ONCE; nth++) {
+          forgotten = await forgetSome(`${which} = ? and at_ms < ${now} and at_ms < ?`, [
+            destination,
+            ownNow(),
+          ]);
+        }
       }
     }
   }
@@ -118,9 +121,17 @@ export function createUpkeep(
       await visitors.refresh(tx, locked);
     });
 
-  return async function upkeep(): Promise<void> {
-    await endFar();
-    await repair();
-    await forgetOld();
+  return {
+    async upkeep(most = Number.POSITIVE_INFINITY): Promise<void> {
+      await endFar();
+      await repair();
+      await forgetOld(most);
+    },
+    /** Of all visitors. */
+    async repairAll(): Promise<void> {
+      lookedUntil = "";
+      do await repair();
+      while (lookedUntil !== "");
+    },
   };
 }

@@ -27,7 +27,7 @@ async function showsLast(create: () => Outbox | Promise<Outbox>, where: () => re
   (await stage.delivery.next()).settle({ type: "delivered" });
   await stage.empty();
   await stage.giveUp([dead]);
-  stage.delivery.capacity = 0;
+  await stage.pause();
   const later = scheduledSample(60_000);
   await stage.add(click, behind, later);
   // A claim that was under way as the capacity changed may have taken one of them.

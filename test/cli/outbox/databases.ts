@@ -39,7 +39,7 @@ export function testStorage({ storage, here, create }: Storage): void {
     const dead = [sample("payment"), sample("registration"), sample("click")] as const;
     await stage.giveUp(dead.slice(0, 2), { ...REJECTED, message: "not Ann O'Neill <ann@shop.example>" });
     await stage.giveUp(dead.slice(2), { reason: "unconfirmed", code: "ECONNRESET", attempts: 1 });
-    stage.delivery.capacity = 0;
+    await stage.pause();
     await stage.add(sample("click"));
     await stage.close();
 

@@ -50,7 +50,7 @@ export async function directoryWith({
   await using stage = await Stage.open(() => diskOutbox({ directory }));
   if (dead.length > 0) await stage.giveUp(dead, verdict);
   if (unconfirmed.length > 0) await stage.giveUp(unconfirmed, { ...REJECTED, reason: "unconfirmed" });
-  stage.delivery.capacity = 0;
+  await stage.pause();
   await stage.add(...waiting);
   return directory;
 }

@@ -238,7 +238,7 @@ test("the disk outbox keeps in its directory nothing but its own", async () => {
 
   expect(readdirSync(directory).sort()).toEqual(["mine", "outbox.db"]);
   const disk = openDisk(directory);
-  expect(disk.append(sample("payment"))).toEqual(["queued"]);
+  expect(await disk.append(sample("payment"))).toEqual(["queued"]);
   await holds(watched({ directory }).outbox, 2);
   disk.close();
 });

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createOwnerLocks } from "../../../src/outbox/disk/file/owner-locks.js";
 import { useOneCopy } from "../../../src/outbox/disk/file/sqlite.js";
-import { LOOKS } from "../../../src/outbox/disk/queue/lease-epoch.js";
-import { LOOKS_WITHOUT_LOCK } from "../../../src/outbox/disk/queue/upkeep.js";
+import { LOOKS_WITHOUT_LOCK } from "../../../src/outbox/disk/store/owners.js";
 import { createFileKeeper } from "../../../src/outbox/disk/thread/file-keeper.js";
 import { sample } from "../../contract/samples.js";
 import { DELIVERED, type Disk, diskOf, disksOf, engine, settleAll } from "../../helpers/disk-store.js";
@@ -12,10 +11,10 @@ import { scratchDirectory } from "../../helpers/scratch.js";
 
 const HOUR_MS = 3_600_000;
 
-function deliverOne(disk: Disk) {
+async function deliverOne(disk: Disk) {
   const event = sample("payment");
-  disk.append(event);
-  settleAll(disk, DELIVERED);
+  await disk.append(event);
+  await settleAll(disk, DELIVERED);
   return event;
 }
 
@@ -28,81 +27,80 @@ function locks() {
 
 const locksOf = (directory: string) => readdirSync(directory).filter((name) => name.includes(".owner-"));
 
-test("the disk outbox takes over what a process has claimed that has lost its lock and shows no heartbeat", () => {
+test("the disk outbox takes over what a process has claimed that has lost its lock and renews no lease", async () => {
   const [killed, other] = disksOf(["killed", "other"], { ended: new Set(["killed"]) });
-  killed.append(sample("payment"));
-  killed.claim(1);
+  await killed.append(sample("payment"));
+  await killed.claim(1);
 
-  for (let look = 0; look < LOOKS_WITHOUT_LOCK; look++) other.store.lookForKilled();
-  expect(other.claim(1)).toEqual([]);
-  other.store.lookForKilled();
-  expect(other.claim(1)).toMatchObject([{ interrupted: true }]);
+  for (let look = 0; look < LOOKS_WITHOUT_LOCK; look++) await other.store.look();
+  expect(await other.claim(1)).toEqual([]);
+  await other.store.look();
+  expect(await other.claim(1)).toMatchObject([{ interrupted: true }]);
 });
 
-test("the disk outbox leaves a process its claims that has lost its lock and shows heartbeats", () => {
-  const [alive, other] = disksOf(["alive", "other"], { ended: new Set(["alive"]) });
-  alive.append(sample("payment"));
-  alive.claim(1);
+test("the disk outbox leaves a process its claims that has lost its lock and renews its lease", async () => {
+  let now = Date.now();
+  const [alive, other] = disksOf(["alive", "other"], { ended: new Set(["alive"]), time: () => now });
+  await alive.append(sample("payment"));
+  await alive.claim(1);
 
-  for (let look = 0; look < 5 * LOOKS; look++) {
-    alive.store.lookForKilled();
-    other.store.lookForKilled();
+  for (let look = 0; look < 10 * LOOKS_WITHOUT_LOCK; look++) {
+    now += 500;
+    await alive.store.look();
+    await other.store.look();
   }
-  expect(other.claim(1)).toEqual([]);
+  expect(await other.claim(1)).toEqual([]);
 });
 
-test.each([
-  { own: 2_000, others: 20_000 },
-  { own: 20_000, others: 2_000 },
-])("the disk outbox goes by the longer of two leases: $own ms and $others ms", ({ own, others }) => {
+test("the disk outbox takes over from a process that has its lock once the lease of that process is over", async () => {
+  let now = Date.now();
   const directory = scratchDirectory();
-  const silent = diskOf({ owner: "silent", leaseMs: others }, directory);
-  const other = diskOf({ owner: "other", leaseMs: own }, directory);
-  silent.append(sample("payment"));
-  silent.claim(1);
+  const silent = diskOf({ owner: "silent", leaseMs: 20_000, time: () => now }, directory);
+  const other = diskOf({ owner: "other", leaseMs: 2_000, time: () => now }, directory);
+  await silent.append(sample("payment"));
+  await silent.claim(1);
 
-  const looks = (LOOKS * Math.max(own, others)) / own;
-  for (let look = 0; look < looks; look++) other.store.lookAfter();
-  expect(other.claim(1)).toEqual([]);
-  other.store.lookAfter();
-  expect(other.claim(1)).toHaveLength(1);
+  now += 19_000;
+  expect(await other.claim(1)).toEqual([]);
+  now += 2_001;
+  expect(await other.claim(1)).toMatchObject([{ interrupted: true }]);
 });
 
-test("the disk outbox forgets no delivered id while the wall clock is ahead, and forgets it when its time is over", () => {
+test("the disk outbox ends no lease because the wall clock is set ahead", async () => {
+  let [wall, monotonic] = [Date.now(), 0];
+  const [one, other] = disksOf(["one", "other"], { time: () => wall, monotonic: () => monotonic });
+  await one.append(sample("payment"));
+  await one.claim(1);
+  await other.store.look();
+
+  wall += 24 * HOUR_MS;
+  expect(await other.claim(1)).toEqual([]);
+  await one.store.look();
+  monotonic += 61_000;
+  wall += 61_000;
+  await one.store.look();
+  expect(await other.claim(1)).toEqual([]);
+});
+
+test("the disk outbox forgets no delivered id while the wall clock is ahead, and forgets it when its time is over", async () => {
   let [wall, monotonic] = [1_000_000 * HOUR_MS, 0];
   const clocks = { time: () => wall, monotonic: () => monotonic };
   const disk = diskOf({ rememberMs: HOUR_MS, ...clocks });
-  const event = deliverOne(disk);
+  const event = await deliverOne(disk);
 
-  const pass = (ms: number, seen = ms) => {
+  const pass = async (ms: number, seen = ms) => {
     wall += seen;
     monotonic += ms;
-    disk.store.lookAfter();
+    await disk.store.lookAfter();
   };
-  pass(8_000, 31 * 24 * HOUR_MS);
-  pass(8_000);
-  pass(8_000, -31 * 24 * HOUR_MS);
-  pass(HOUR_MS - 60_000);
-  expect(disk.append(event)).toEqual(["duplicate"]);
-  pass(60_000);
-  expect(disk.append(event)).toEqual(["queued"]);
-});
-
-test("the disk outbox counts the time of several processes on one file once", () => {
-  let now = 1_000_000 * HOUR_MS;
-  const both = disksOf(["one", "other"], { rememberMs: HOUR_MS, time: () => now });
-  const event = deliverOne(both[0]);
-
-  for (let minute = 0; minute < 59; minute++) {
-    now += 60_000;
-    for (const disk of both) deliverOne(disk);
-  }
-  for (const disk of both) disk.store.lookAfter();
-  expect(both[0].append(event)).toEqual(["duplicate"]);
-  now += 120_000;
-  for (const disk of both) deliverOne(disk);
-  both[1].store.lookAfter();
-  expect(both[0].append(event)).toEqual(["queued"]);
+  await pass(1_000);
+  await pass(8_000, 31 * 24 * HOUR_MS);
+  await pass(50_000);
+  await pass(8_000, -31 * 24 * HOUR_MS);
+  await pass(HOUR_MS - 120_000);
+  expect(await disk.append(event)).toEqual(["duplicate"]);
+  await pass(120_000);
+  expect(await disk.append(event)).toEqual(["queued"]);
 });
 
 test("the disk outbox has a lock that other processes can tell the end of, and leaves none behind", () => {
@@ -129,13 +127,14 @@ test("the disk outbox takes its lock anew if its file was removed", () => {
   one.release();
 });
 
-test("the disk outbox says once that a reader keeps SQLite's log from being emptied, and again after it was short", () => {
+test("the disk outbox says once that a reader keeps SQLite's log from being emptied, and again after it was short", async () => {
   const directory = scratchDirectory();
   const path = join(directory, "outbox.db");
   const limits = { maxBytes: 2 ** 30, maxDeadLetters: 1_000, rememberMs: HOUR_MS, leaseMs: 20_000 };
   const keeper = createFileKeeper({ path, engine, owner: "one", ...limits });
   onTestFinished(() => keeper.close());
-  const told = () => keeper.attempt((store) => store.lookAfter()).problems.map(({ code }) => code);
+  const told = async () =>
+    (await keeper.attempt((store) => store.lookAfter())).problems.map(({ code }) => code);
   const { db } = diskOf({ owner: "other", maxBytes: 2 ** 30 }, directory);
   const reader = diskOf({ owner: "reader" }, directory).db;
   db.exec("create table filler (a text) strict");
@@ -149,16 +148,16 @@ test("the disk outbox says once that a reader keeps SQLite's log from being empt
 
   read();
   growLog(60);
-  expect(told()).toEqual([]);
+  expect(await told()).toEqual([]);
   growLog(5);
-  expect(told()).toEqual(["ERR_AFFILIATE_DISK_LOG"]);
-  expect(told()).toEqual([]);
+  expect(await told()).toEqual(["ERR_AFFILIATE_DISK_LOG"]);
+  expect(await told()).toEqual([]);
   reader.exec("commit");
-  expect(told()).toEqual([]);
+  expect(await told()).toEqual([]);
   db.exec("delete from filler");
   read();
   growLog(65);
-  expect(told()).toEqual(["ERR_AFFILIATE_DISK_LOG"]);
+  expect(await told()).toEqual(["ERR_AFFILIATE_DISK_LOG"]);
   reader.exec("commit");
 });
 

@@ -56,7 +56,7 @@ describeWithPostgres("postgresOutbox", (database) => {
       (await stage.delivery.next()).settle({ type: "dead", ...REJECTED });
       await expect.poll(() => stage.outbox.counts().dead.rejected).toBe(1);
       await stage.outbox.deadLetters.discard(letter?.id as string);
-      stage.delivery.capacity = 0;
+      await stage.pause();
       await stage.add(sample("click"), sample("click"), sample("click"), sample("payment"));
       await stage.outbox.erase?.({ email: "nobody@shop.example" });
 

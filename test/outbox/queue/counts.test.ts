@@ -50,7 +50,7 @@ function world(backlog: number) {
         (answered) =>
           counts.during(async () => {
             await answered;
-            counts.add(DESTINATION, event.kind, 1, event.createdAt);
+            counts.add(DESTINATION, event.kind, 1, { createdAt: event.createdAt });
             known.add(event);
             coming--;
           }),
@@ -91,6 +91,7 @@ function rowsOf(stored: ReadonlySet<OutboxEvent>): CountRow[] {
     number: stored.size,
     created_at: 1,
     bytes: null,
+    kind: "payment",
   } as const;
   return stored.size > 0 ? [row] : [];
 }

@@ -23,7 +23,7 @@ function boxOf(bounds: { max: number; maxBytes: number }) {
       const removed = rows.filter(({ event }) => event.kind === kind).slice(0, limit);
       for (const each of removed) {
         rows.splice(rows.indexOf(each), 1);
-        counts.addDead(DESTINATION, DEATH.reason, -1, each.size);
+        counts.addDead(DESTINATION, { kind, reason: DEATH.reason }, -1, each.size);
       }
       evicted.push(...removed);
       return removed;
@@ -67,7 +67,7 @@ test("the eviction of dead letters drops no more than come if there are more tha
   // Another process, or a command, has added them.
   for (let nth = 0; nth < 20; nth++) {
     rows.push({ event, size });
-    counts.addDead(DESTINATION, DEATH.reason, 1, size);
+    counts.addDead(DESTINATION, { kind: event.kind, reason: DEATH.reason }, 1, size);
   }
   await die("payment", 500);
   expect([rows.length, evicted.length]).toEqual([21, 1]);

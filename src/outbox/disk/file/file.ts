@@ -2,7 +2,7 @@ import { closeSync, lstatSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { OutboxError } from "../../../shared/errors.js";
 import { makeDirectory, protectDirectory, protectFiles, statIfThere } from "./access.js";
-import { MIGRATIONS } from "./schema.js";
+import { FORMAT, migrations } from "./schema.js";
 import { type Database, failureOf, loadEngine, transactionsOf, whenFree } from "./sqlite.js";
 
 const PAGE_BYTES = 4_096;
@@ -61,7 +61,7 @@ export function openExistingFile(path: string, options: EngineAndOptions): OpenF
   protectFiles(path);
   // Checked before anything is written: the file may be no outbox at all.
   return openChecked(path, options, (db) => {
-    if (versionOf(db, path) === MIGRATIONS.length) return;
+    if (versionOf(db, path) === FORMAT.newest) return;
     throw missing(
       `${path} is no outbox, or one of an earlier version; the host's process brings it up to date when it starts`,
     );
@@ -160,20 +160,32 @@ function configure(db: Database, maxBytes: number): void {
 }
 
 function migrate(db: Database, path: string): void {
-  if (versionOf(db, path) === MIGRATIONS.length) return;
-  transactionsOf(db)(() => {
-    for (const sql of MIGRATIONS.slice(versionOf(db, path))) db.exec(sql);
-    db.exec(`pragma user_version = ${MIGRATIONS.length}`);
-  });
+  if (versionOf(db, path) === FORMAT.newest) return;
+  const { begin, commit, rollback } = transactionsOf(db);
+  begin();
+  try {
+    // Another process may have been faster.
+    for (const sql of migrations().slice(Math.max(0, versionOf(db, path) - FORMAT.first + 1))) db.exec(sql);
+    db.exec(`pragma user_version = ${FORMAT.newest}`);
+    commit();
+  } catch (error) {
+    rollback();
+    throw error;
+  }
 }
 
 function versionOf(db: Database, path: string): number {
   const { user_version: version } = db.prepare("pragma user_version").get();
-  if (version > MIGRATIONS.length) {
+  if (version > FORMAT.newest) {
     throw new OutboxError(
       "ERR_AFFILIATE_DISK_NEWER",
       `diskOutbox: ${path} was written by a later version of express-affiliate (its format is ${version}, this one knows ` +
-        `${MIGRATIONS.length}); update this process, or give it another directory`,
+        `${FORMAT.newest}); update this process, or give it another directory`,
+    );
+  }
+  if (version !== 0 && version < FORMAT.first) {
+    throw missing(
+      `${path} was written by a version before the first release; remove it, or give another directory`,
     );
   }
   return version;

@@ -2,6 +2,7 @@ import { realpathSync, statfsSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { errorFrom, OutboxError } from "../../../shared/errors.js";
+import { harmless } from "../../../shared/harmless.js";
 import { requireFrom, resolvePeer } from "../../../shared/peer.js";
 
 /** What `node:sqlite` and `@photostructure/sqlite` share, as far as it is used here. */
@@ -20,11 +21,6 @@ export interface Statement {
 }
 
 export type Value = string | number | bigint | null;
-
-export function prepareAll<Name extends string>(db: Database, statements: Readonly<Record<Name, string>>) {
-  const prepared = Object.entries<string>(statements).map(([name, sql]) => [name, db.prepare(sql)]);
-  return Object.fromEntries(prepared) as Record<Name, Statement>;
-}
 
 const BUILT_IN = "node:sqlite";
 const PEER = "@photostructure/sqlite";
@@ -135,12 +131,8 @@ const FAILURES = [
   { kind: "full", codes: [13], words: /^database or disk is full/ },
 ] as const;
 
-/** A row that SQLite can read, and this package cannot. */
-export class UnreadableError extends Error {}
-
 export function failureOf(error: unknown): (typeof FAILURES)[number]["kind"] | "other" {
   const { errcode, code, message } = Object(error) as { errcode?: number; code?: string; message?: string };
-  if (error instanceof UnreadableError) return "damaged";
   if (code === "ENOSPC" || code === "EDQUOT") return "full";
   if (code !== "ERR_SQLITE_ERROR") return "other";
   const found = FAILURES.find(({ codes, words }) =>
@@ -190,29 +182,18 @@ const LONGEST_WAIT_MS = 8_000;
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * The function runs a body in a transaction. If the body throws, nothing has happened. It waits for
- * the lock itself: SQLite's own wait sleeps longer and longer, so other processes overtake it.
+ * Transactions, which wait for the lock themselves: SQLite's own wait sleeps longer and longer, so
+ * other processes overtake it.
  */
-export function transactionsOf(db: Database): <T>(body: () => T) => T {
-  const statements = prepareAll(db, { begin: "begin immediate", commit: "commit" });
-  const begin = () => statements.begin.run();
-  // Named, so that a profile shows how long the flush takes.
-  const commit = () => statements.commit.run();
+export function transactionsOf(db: Database) {
+  const begin = db.prepare("begin immediate");
+  const commit = db.prepare("commit");
 
-  return (body) => {
-    whenFree(begin);
-    try {
-      const result = body();
-      commit();
-      return result;
-    } catch (error) {
-      try {
-        db.exec("rollback");
-      } catch {
-        // Some errors roll back by themselves.
-      }
-      throw error;
-    }
+  return {
+    begin: () => void whenFree(() => begin.run()),
+    // Named, so that a profile shows how long the flush takes.
+    commit: () => void commit.run(),
+    rollback: () => void harmless(() => db.exec("rollback")),
   };
 }
 

@@ -18,7 +18,6 @@ import type { EventKind, OutboxEvent } from "../../../conversion/events.js";
 import { LEAST_URGENT_FIRST } from "../../../conversion/kinds.js";
 import { objectFromJson } from "../../../shared/json.js";
 import { makeDirectory, ownFile } from "../file/access.js";
-import { isEventId } from "../queue/rows.js";
 
 const WRITABLE = 0o200;
 const SEALED = 0o400;
@@ -117,6 +116,8 @@ export function eventFromLine(line: string): OutboxEvent | undefined {
   const event = objectFromJson(json) as OutboxEvent | undefined;
   return event && isSound(event) ? event : undefined;
 }
+
+const isEventId = (id: unknown): boolean => typeof id === "string" && /^[0-9a-f]{32}$/.test(id);
 
 function isSound({ id, destination, kind, createdAt, data }: Partial<OutboxEvent>): boolean {
   if (!isEventId(id) || !LEAST_URGENT_FIRST.includes(kind as EventKind)) return false;

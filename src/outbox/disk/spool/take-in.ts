@@ -1,6 +1,6 @@
 import type { OutboxEvent } from "../../../conversion/events.js";
 import type { Clock } from "../../../shared/clock.js";
-import type { Store, TransactionOutcome } from "../queue/store.js";
+import type { Store, TransactionOutcome } from "../store/store.js";
 import { eventFromLine, linesOf, type SpoolOfAnother, sealSpool, spoolsBeside } from "./spool-files.js";
 
 // So few that others can write in between.
@@ -76,11 +76,11 @@ export function createTakeIn(
       ending = owner;
     },
     /** Stores the next lines. If SQLite or the file system throws, the file is read anew. */
-    step(store: Store): TransactionOutcome {
+    async step(store: Pick<Store, "run">): Promise<TransactionOutcome> {
       const reading = current as Reading;
       try {
         const { events, isEnd } = reading.next();
-        const outcome = withFull(store.run(events.map((event) => ({ type: "append", event }))), events);
+        const outcome = withFull(await store.run(events.map((event) => ({ type: "append", event }))), events);
         if (!isEnd) return outcome;
         settling.push(reading);
         current = undefined;

@@ -2,44 +2,39 @@ import { systemClock } from "../../../shared/clock.js";
 import { harmless } from "../../../shared/harmless.js";
 import { type OpenFile, openFile, setAside } from "../file/file.js";
 import { createOwnerLocks } from "../file/owner-locks.js";
-import { failureOf, loadEngine, type Problem, problemOf } from "../file/sqlite.js";
-import { createStore, type Store, type StoreOptions, type TransactionOutcome } from "../queue/store.js";
+import { failureOf, type Problem, problemOf } from "../file/sqlite.js";
 import { createTakeIn } from "../spool/take-in.js";
+import { createStore, type Store, type StoreOptions, type TransactionOutcome } from "../store/store.js";
 
 /** A task runs in one transaction. */
-export type Task = (store: Store) => TransactionOutcome;
+export type Task = (store: Store) => Promise<TransactionOutcome>;
 
 /** `problems`: those with the file that were solved since the last transaction. */
-export type KeptOutcome = Omit<TransactionOutcome, "unreadable" | "logBytes" | "problems"> & {
+export type KeptOutcome = Omit<TransactionOutcome, "logBytes" | "problems"> & {
   readonly problems: readonly Problem[];
 };
 
 export type FileKeeper = ReturnType<typeof createFileKeeper>;
 
-/** Opens the file when needed. If it was damaged or lost, saves what it can into a new one. */
+/** Opens the file when needed. If it was lost, copies what it has into a new one. */
 export function createFileKeeper(
   options: StoreOptions & { readonly path: string; readonly engine: string; readonly owner: string },
 ) {
   const { path, engine, owner } = options;
   const locks = createOwnerLocks(path, { engine, owner });
-  let open: (OpenFile & { readonly store: Store }) | undefined;
-  /** Files no longer at the path, each with its problem to report, until their content is saved. */
-  const lost: (Pick<OpenFile, "db"> & Problem)[] = [];
+  const store = createStore(owner, { ...options, locks });
+  let open: OpenFile | undefined;
+  /** Files that were deleted or replaced, until what they have is copied. */
+  const lost: OpenFile["db"][] = [];
   /** Problems that were not reported yet. */
   const problems: Problem[] = [];
   let isLogTold = false;
 
-  function attempt(task: Task): KeptOutcome {
+  async function attempt(task: Task): Promise<KeptOutcome> {
     try {
-      const { unreadable, logBytes, problems: found = [], ...outcome } = withoutDamage(task);
+      const { logBytes, problems: found = [], ...outcome } = await withoutDamage(task);
       problems.push(...found);
       if (logBytes !== undefined) tellLog(logBytes);
-      for (const id of unreadable) {
-        problems.push({
-          code: "ERR_AFFILIATE_DISK_DAMAGED",
-          message: `diskOutbox: an event in ${path} cannot be read, and is not sent; it is in the table "unreadable": id ${id}`,
-        });
-      }
       return { ...outcome, problems: problems.splice(0) };
     } catch (error) {
       // A connection may not see that a failed disk works again.
@@ -60,59 +55,59 @@ export function createFileKeeper(
   }
 
   /** If the file is damaged, sets it aside and begins a new one, to store new events. */
-  function withoutDamage(task: Task): TransactionOutcome {
+  async function withoutDamage(task: Task): Promise<TransactionOutcome> {
     try {
-      return task(current().store);
+      return await task(await current());
     } catch (error) {
       if (failureOf(error) !== "damaged") throw error;
       const isMine = open?.isCurrent() ?? true;
+      // A lost file that cannot be copied.
+      for (const db of lost.splice(0)) harmless(() => db.close());
       letGo();
       // Another process may have been faster.
       if (isMine) replaceDamaged();
-      return task(current().store);
+      return task(await current());
     }
   }
 
   function replaceDamaged(): void {
     const aside = setAside(path);
-    lost.push({
-      db: loadEngine(engine).open(aside),
+    problems.push({
       code: "ERR_AFFILIATE_DISK_DAMAGED",
-      message: `diskOutbox: ${path} was damaged; it is now ${aside}, and what could be read of it is in a new one`,
+      message: `diskOutbox: ${path} was damaged; it is now ${aside}, and what is in it is not sent`,
     });
   }
 
-  function current(): { readonly store: Store } {
+  async function current(): Promise<Store> {
     if (open && !open.isCurrent()) lose(open);
     if (!open) {
       const file = openFile(path, options);
       locks.acquire();
-      open = { ...file, store: createStore(file.db, owner, { ...options, locks }) };
+      store.use(file.db);
+      open = file;
     }
-    for (let file = lost[0]; file; file = lost[0]) {
-      const { db, code, message } = file;
-      const { events, deadLetters } = open.store.salvage(db);
+    for (let db = lost[0]; db; db = lost[0]) {
+      const { events, deadLetters } = await store.copyFrom(db);
       lost.shift();
-      harmless(() => db.close());
-      problems.push({ code, message: `${message}: events ${events}, dead letters ${deadLetters}` });
+      harmless(() => db?.close());
+      problems.push({
+        code: "ERR_AFFILIATE_DISK_REPLACED",
+        message: `diskOutbox: ${path} was deleted or replaced while it was in use; what was in it is in the file that is there now: events ${events}, dead letters ${deadLetters}`,
+      });
     }
-    return open;
+    return store;
   }
 
   /** Keeps it open: it can still be read. */
   function lose({ db, removeLog }: OpenFile): void {
     open = undefined;
-    lost.push({
-      db,
-      code: "ERR_AFFILIATE_DISK_REPLACED",
-      message: `diskOutbox: ${path} was deleted or replaced while it was in use; what was in it is in the file that is there now`,
-    });
+    lost.push(db);
     removeLog();
   }
 
   /** Of a file that was deleted a moment ago, nothing is left once this thread ends. */
-  function saveAtTheEnd(): void {
-    if (open && (lost.length > 0 || !open.isCurrent())) current();
+  async function saveAtTheEnd(): Promise<void> {
+    if (open && (lost.length > 0 || !open.isCurrent())) await current();
   }
 
   function letGo(): void {
@@ -123,15 +118,15 @@ export function createFileKeeper(
   }
 
   return {
-    /** If the task fails, throws an OutboxError, and the next attempt opens the file anew. */
+    /** If the task fails, rejects with an OutboxError, and the next attempt opens the file anew. */
     attempt,
     takeIn: createTakeIn(path, locks.isGone, systemClock),
     get isOpen(): boolean {
       return open !== undefined;
     },
     /** Saves a file that was deleted a moment ago, and closes. */
-    close(): void {
-      harmless(saveAtTheEnd);
+    async close(): Promise<void> {
+      await saveAtTheEnd().catch(() => {});
       letGo();
       locks.release();
     },

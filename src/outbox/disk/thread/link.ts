@@ -3,18 +3,20 @@ import { OutboxError } from "../../../shared/errors.js";
 import { createProcessHooks } from "../../../shared/process-hooks.js";
 import { clearTimeout, setImmediate, setTimeout } from "../../../shared/real-timers.js";
 import { momentBy } from "../../lease.js";
-import type { Request, Results } from "../queue/requests.js";
+import { createCounts } from "../../queue/counts.js";
+import type { Request, Results } from "../store/requests.js";
 import type { Done, Question, Reply, ThreadOptions } from "./protocol.js";
 import { startThread, type Thread } from "./worker.js";
 
 export type Link = ReturnType<typeof openLink>;
 
+const NO_COUNTS = createCounts(async () => []).current(undefined);
+
 /** What is known before the file could be opened. */
 const NOTHING_KNOWN: Done = {
   type: "done",
   snapshot: {
-    counts: {},
-    nextReadyAt: null,
+    counts: { all: NO_COUNTS, of: {} },
     leaseEpoch: { number: 0, renewedAt: momentBy() },
   },
   dropped: [],

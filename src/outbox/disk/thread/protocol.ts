@@ -1,6 +1,6 @@
 import type { Problem } from "../file/sqlite.js";
-import type { Dropped, Request, Result, Snapshot } from "../queue/requests.js";
-import type { StoreOptions } from "../queue/store.js";
+import type { Dropped, Request, Result, Snapshot } from "../store/requests.js";
+import type { StoreOptions } from "../store/store.js";
 
 export interface ThreadOptions extends StoreOptions {
   readonly path: string;

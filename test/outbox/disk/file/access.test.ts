@@ -42,7 +42,7 @@ const FILES = ["outbox.db", "outbox.db-wal", "outbox.db-shm"];
 test("the disk outbox takes their rights from others, of a directory that holds nothing else, and of its files", async () => {
   const directory = scratchDirectory();
   const before = openDisk(directory);
-  before.append(sample("payment"));
+  await before.append(sample("payment"));
   chmodSync(directory, 0o777);
   for (const name of FILES) chmodSync(join(directory, name), 0o666);
 

@@ -50,7 +50,7 @@ test("the disk outbox stores nothing of what was asked before the callers have h
   onTestFinished(() => link.close());
   const append = (event: OutboxEvent) => link.ask({ type: "append", event });
   const events = someOf("payment", 600);
-  const [poison, ...others] = [{ ...sample("payment"), id: "no id" }, ...events];
+  const [poison, ...others] = [{ ...sample("payment"), createdAt: "no time" as never }, ...events];
 
   const answers = await Promise.allSettled([append(poison), ...others.map(append)]);
 

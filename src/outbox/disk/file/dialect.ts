@@ -1,0 +1,133 @@
+import type { Database, Statements, Value, Words } from "../../queue/database.js";
+import { type ColumnType, columnsOf, statementsTo, type Table } from "../../queue/tables.js";
+import { type Database as Connection, type Statement, transactionsOf } from "./sqlite.js";
+
+const TYPES: Record<Exclude<ColumnType, object>, string> = {
+  sequence: "integer primary key autoincrement",
+  number: "integer",
+  "small number": "integer",
+  amount: "real",
+  "long text": "text",
+};
+
+const words: Words = {
+  events: "events",
+  queues: "queues",
+  migrations: "migrations",
+  // A value of each statement that has it: the time at which its transaction began.
+  now: ":now",
+  forUpdate: "",
+  skipLocked: "",
+  isSerial: true,
+  updatesInSelect: false,
+  durably: "",
+  byVisitor: "",
+  // Without statistics, SQLite takes the index of other states for a visitor's events.
+  byVisitorAndKind: " indexed by events_by_visitor",
+  byAlias: (column) => ` indexed by events_by_${column}`,
+  list: (length) => `values ${Array(length).fill("(?)").join(", ")}`,
+  orIgnore: () => "on conflict do nothing",
+  queueAlias: " as q",
+  orUpdate: "on conflict (visitor) do update set",
+  old: (column) => `q.${column}`,
+  given: (column) => `excluded.${column}`,
+};
+
+function createTable(table: Table): string[] {
+  const typeOf = (type: ColumnType) => (typeof type === "object" ? "text" : TYPES[type]);
+  return [
+    `create table if not exists ${table.name} (${columnsOf(table, typeOf).join(",\n  ")}) strict`,
+    ...table.indexes.map(
+      ({ name, columns, where }) =>
+        `create index if not exists ${table.name}_${name} on ${table.name} (${columns.join(", ")})${where ? ` where ${where}` : ""}`,
+    ),
+  ];
+}
+
+/** The statements that lead to a version of the tables, for a connection alone. */
+export function statementsOf(version: number): string[] {
+  const now = "cast(unixepoch() * 1000 as integer)";
+  return statementsTo(version, { ...words, now }, createTable);
+}
+
+// Each list of values has a length: many make many texts.
+const KEPT = 400;
+
+interface Prepared {
+  readonly statement: Statement;
+  readonly hasTime: boolean;
+}
+
+// Of all files: while one waits for the lock, its thread does nothing else.
+let last: Promise<unknown> = Promise.resolve();
+
+export type SqliteDatabase = ReturnType<typeof createDialect>;
+
+/**
+ * The queue's database over one connection at a time. Its statements run at once: what awaits them
+ * yields microtasks alone.
+ */
+export function createDialect(now: () => number, onStatement: (text: string) => void = () => {}) {
+  const prepared = new Map<string, Prepared>();
+  let connection: { readonly db: Connection } & ReturnType<typeof transactionsOf>;
+  let time = 0;
+
+  function prepare(text: string): Prepared {
+    onStatement(text);
+    let found = prepared.get(text);
+    if (!found) {
+      found = { statement: connection.db.prepare(text), hasTime: text.includes(words.now) };
+      if (prepared.size >= KEPT) prepared.delete(prepared.keys().next().value as string);
+    } else prepared.delete(text);
+    // The last used is the last to go.
+    prepared.set(text, found);
+    return found;
+  }
+
+  function run<T>(text: string, values: readonly Value[], call: (all: never[], to: Statement) => T): T {
+    const { statement, hasTime } = prepare(text);
+    return call((hasTime ? [{ now: time }, ...values] : values) as never[], statement);
+  }
+
+  const statements: Statements = {
+    rows: async (text, values = []) => run(text, values, (all, to) => to.all(...all)),
+    write: async (text, values = []) => run(text, values, (all, to) => Number(to.run(...all).changes)),
+  };
+
+  async function passAlone<T>(work: () => Promise<T>): Promise<T> {
+    const { begin, commit, rollback } = connection;
+    begin();
+    time = now();
+    try {
+      const result = await work();
+      commit();
+      return result;
+    } catch (error) {
+      rollback();
+      throw error;
+    }
+  }
+
+  return {
+    words,
+    ...statements,
+    rowsOnce: statements.rows,
+    /** Only within a pass, and a part of it. */
+    transaction: (work) => work(statements),
+    ready: async () => {},
+    isLost: () => false,
+    isBusy: () => false,
+    cautions: async () => [],
+    /** From here on, statements go to this connection. */
+    use(db: Connection): void {
+      prepared.clear();
+      connection = { db, ...transactionsOf(db) };
+    },
+    /** Runs all that is asked for in `work` in one transaction, and one pass after the other. */
+    pass<T>(work: () => Promise<T>): Promise<T> {
+      const result = last.then(() => passAlone(work));
+      last = result.catch(() => {});
+      return result;
+    },
+  } satisfies Database & Record<string, unknown>;
+}

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { settling } from "../../../src/outbox/disk/store/asked.js";
+import type { DiskClaim } from "../../../src/outbox/disk/store/requests.js";
+import { DESTINATION } from "../../contract/samples.js";
+import { capacityOf } from "../../helpers/deliver.js";
+import { DELIVERED, diskOf, someOf } from "../../helpers/disk-store.js";
+
+test.each([1, 8, 50])(
+  "storing, claiming and settling %d events takes eleven statements and two transactions",
+  async (batch) => {
+    const texts: string[] = [];
+    let now = Date.now();
+    const disk = diskOf({ time: () => now, onStatement: (text) => texts.push(text) });
+    const claim = { type: "claim", capacity: { ...capacityOf(batch), destination: DESTINATION } } as const;
+
+    async function round(): Promise<void> {
+      const appends = someOf("payment", batch).map((event) => ({ type: "append", event }) as const);
+      const { results } = await disk.run(...appends, claim);
+      const claims = results.at(-1) as DiskClaim[];
+      expect(claims).toHaveLength(batch);
+      await disk.run(...claims.map((each) => settling(each, DELIVERED)));
+    }
+    await round();
+    texts.length = 0;
+    // Less than after which it counts again.
+    now += 1;
+    await round();
+
+    expect(texts).toHaveLength(11);
+  },
+);
