@@ -99,8 +99,7 @@ export class EndpointHealth {
       lanes.push({ endpoint, limit: newEvents, newestFirst: true, newWithinMs: NEW_EVENT_MS });
     if (anyEvents > 0) {
       const isRegular = this.#limit.isWhole && now >= this.#suspectUntil;
-      const evenResting = this.#outage !== undefined;
-      lanes.push({ endpoint, limit: anyEvents, newestFirst: !isRegular, evenResting });
+      lanes.push({ endpoint, limit: anyEvents, newestFirst: !isRegular });
     }
     return lanes;
   }
