@@ -26,6 +26,7 @@ export function wordsOf(prefix: string): Words {
     // With old statistics, or a small table, the server would read all rows, and wait for locked ones.
     byVisitor: " force index (primary)",
     byVisitorAndKind: " force index (by_visitor)",
+    ofQueued: "",
     byAlias: (column) => ` force index (by_${column})`,
     list: (length) => Array(length).fill("select ?").join(" union all "),
     // Not `insert ignore`, which ignores other errors, too.

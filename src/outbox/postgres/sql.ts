@@ -28,6 +28,7 @@ export function wordsOf(quoted: string): Words {
     durably: `, ${DURABLY}`,
     byVisitor: "",
     byVisitorAndKind: "",
+    ofQueued: "",
     byAlias: () => "",
     list: (length) => `values ${Array(length).fill("(?)").join(", ")}`,
     orIgnore: () => "on conflict do nothing",

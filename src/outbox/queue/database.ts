@@ -73,6 +73,7 @@ export interface Words {
   /** After the table's name and alias: makes the planner use an index. Each prevents a plan. */
   readonly byVisitor: string;
   readonly byVisitorAndKind: string;
+  readonly ofQueued: string;
   readonly byAlias: (column: "alias" | "alias_2") => string;
   /** So many values, as a table with one column. */
   readonly list: (length: number) => string;

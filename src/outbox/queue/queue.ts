@@ -119,12 +119,12 @@ export function createQueue(
 
   async function count(): Promise<CountRow[]> {
     await database.ready();
-    const select = (states: string) =>
+    const select = (states: string, by = "") =>
       `select destination, state, kind, reason, count(*) as number, min(at_ms) as at_ms, sum(size) as bytes
-       from ${events} where ${states} group by destination, state, kind, reason`;
+       from ${events}${by} where ${states} group by destination, state, kind, reason`;
     // Two parts: each is what one index has.
     const rows = await database.rows(
-      `${select(`state = ${QUEUED}`)} union all ${select(`state in (${NEW}, ${SCHEDULED}, ${DEAD}) and state <> ${QUEUED}`)}`,
+      `${select(`state = ${QUEUED}`, words.ofQueued)} union all ${select(`state in (${NEW}, ${SCHEDULED}, ${DEAD}) and state <> ${QUEUED}`)}`,
     );
     return rows.map((row) => {
       const state = Number(row.state);

@@ -29,3 +29,19 @@ test.each([1, 8, 50])(
     expect(texts).toHaveLength(11);
   },
 );
+
+test("to count what there is, no settled event is read", async () => {
+  const texts: string[] = [];
+  const disk = diskOf({ onStatement: (text) => texts.push(text) });
+  await disk.append(...someOf("payment", 3));
+  const counting = texts.filter((text) => text.includes("count(*) as number"));
+  expect(counting).toHaveLength(1);
+
+  const plan = disk.db.prepare(`explain query plan ${counting[0]}`).all();
+  const reads = plan.map(({ detail }) => detail).filter((detail) => /SCAN|SEARCH/.test(detail));
+
+  expect(reads).toEqual([
+    "SCAN events USING INDEX events_by_visitor",
+    expect.stringContaining("SEARCH events USING INDEX events_by_state (state=?"),
+  ]);
+});

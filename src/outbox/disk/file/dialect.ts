@@ -24,6 +24,8 @@ const words: Words = {
   byVisitor: "",
   // Without statistics, SQLite takes the index of other states for a visitor's events.
   byVisitorAndKind: " indexed by events_by_visitor",
+  // It would read all settled events, too.
+  ofQueued: " indexed by events_by_visitor",
   byAlias: (column) => ` indexed by events_by_${column}`,
   list: (length) => `values ${Array(length).fill("(?)").join(", ")}`,
   orIgnore: () => "on conflict do nothing",
