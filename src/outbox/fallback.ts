@@ -19,6 +19,8 @@ export interface Storage<C extends Claim> {
   /** Resolves to `false` if the event was another process's by then. */
   settle(claim: C, verdict: Verdict): Promise<unknown>;
   readonly spool?: Spool | undefined;
+  /** See `ClaimSource`. */
+  readonly isInOrder?: boolean | undefined;
 }
 
 const BATCH = 200;
@@ -120,6 +122,7 @@ export function createFallback<C extends Claim>(
   }
 
   return {
+    isInOrder: storage.isInOrder,
     /** What is wrong with the storage, until a call of the kind that failed works. */
     get problem() {
       return state.problem;

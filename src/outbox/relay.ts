@@ -8,6 +8,8 @@ export interface ClaimSource<C extends Claim> {
   claim(capacity: Capacity): readonly C[] | Promise<readonly C[]>;
   /** Resolves to `false` if the verdict had no effect: then listeners are not called. */
   settle(claim: C, verdict: Verdict): void | Promise<void> | Promise<boolean>;
+  /** Whether a claim that is asked for after a verdict sees what the verdict did. */
+  readonly isInOrder?: boolean | undefined;
 }
 
 /**
@@ -46,7 +48,7 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
       const { limit, ...others } = to.capacity();
       // An attempt keeps its slot until its verdict is stored: only then can its visitor's next
       // event be claimed, and that may be the most urgent.
-      const capacity = { ...others, limit: limit - settling };
+      const capacity = { ...others, limit: store.isInOrder ? limit : limit - settling };
       if (!stopping && capacity.limit > 0 && capacity.lanes.length > 0) {
         const claimed = store.claim(capacity);
         for (const claim of claimed instanceof Promise ? await claimed : claimed) void deliverOne(claim, to);
@@ -77,14 +79,17 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
       // Stored as delivered; listeners get `skipped`.
       const settled = store.settle(claim, verdict.type === "skipped" ? { type: "delivered" } : verdict);
       if (stopping) endIfIdle();
+      // In one transaction with the verdict: a slot does not wait for two.
+      else if (store.isInOrder) wake();
       if (settled && (await settled) === false) return;
       to.settled(event, history.attempts, verdict);
     } catch (error) {
       harmless(() => onError(error));
+      wake();
     } finally {
       settling--;
       if (stopping) endIfIdle();
-      else wake();
+      else if (!store.isInOrder) wake();
     }
   }
 

@@ -176,6 +176,37 @@ it("the relay claims for a slot once its verdict is stored: what waited behind m
   expect(limits).toEqual([2, 1, 2]);
 });
 
+it("the relay claims for a slot with its verdict from a store in order, and not again once that is stored", async () => {
+  const asked: string[] = [];
+  const stored: (() => void)[] = [];
+  const attempts: ((verdict: Verdict) => void)[] = [];
+  const waiting = [live(1), live(2), live(3)];
+  const store: ClaimSource<Claim> = {
+    isInOrder: true,
+    async claim({ limit }) {
+      asked.push(`claim ${limit}`);
+      return waiting.splice(0, limit);
+    },
+    settle() {
+      asked.push("settle");
+      return new Promise<void>((resolve) => stored.push(resolve));
+    },
+  };
+  const deliver = delivering(
+    () => new Promise((resolve) => attempts.push(resolve)),
+    () => 2 - attempts.length,
+  );
+  startRelay(store, deliver);
+  await turns();
+  for (const end of attempts.splice(0)) end({ type: "delivered" });
+  await turns();
+  expect(asked).toEqual(["claim 2", "settle", "settle", "claim 2"]);
+
+  for (const end of stored.splice(0)) end();
+  await turns();
+  expect(asked).toHaveLength(4);
+});
+
 it("the relay has the last verdict before it is stored, and reports none that is not", async () => {
   let end = (_isStored: boolean) => {};
   const told: unknown[] = [];

@@ -106,6 +106,7 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
     {
       spool,
       ...storageThrough(link.ask, () => wake()),
+      isInOrder: true,
       append: (event) => link.ask({ type: "append", event }),
       async claim(capacity) {
         const claims = await link.ask({ type: "claim", capacity });

@@ -84,23 +84,24 @@ export function createClaims(
   ];
   const flagValues = () => [destination, destination, destination];
 
-  function selectOf({ where, newestFirst, limit }: Scan, step: number): string {
+  function selectOf({ where, newestFirst }: Scan, step: number): string {
     const direction = newestFirst ? " desc" : "";
     return `select * from (select ${step} as step, visitor, head, urgency, due_at, endpoint, turn from ${queues}
       where destination = ? and ${where} order by turn${direction}, due_at${direction}, head${direction}
-      limit ${limit + (words.isSerial ? 0 : MORE)}) as s${step}`;
+      limit ?) as s${step}`;
   }
 
   /** Queues whose heads may be claimed, in order. The first time, also what there is to do before. */
   async function candidatesOf(tx: Statements, scans: readonly Scan[], from: number): Promise<Candidate[]> {
-    // Statements on a server go together. In the host's own process, the first may be enough.
-    const chosen = words.isSerial ? scans.slice(from, from + 1) : scans;
+    // A server is asked once. In the host's own process, the first may be enough.
+    const chosen = words.isSerial && from === 0 ? scans.slice(0, 1) : scans.slice(from);
+    const more = words.isSerial ? 0 : MORE;
     const first = from === 0 ? flags : [];
     const selects = [...first, ...chosen.map((scan, nth) => selectOf(scan, from + nth))];
     const askedAt = clock.monotonic();
     const rows = await tx.rows<Candidate>(selects.join(" union all "), [
       ...(from === 0 ? flagValues() : []),
-      ...chosen.flatMap(({ values }) => [destination, ...values]),
+      ...chosen.flatMap(({ values, limit }) => [destination, ...values, limit + more]),
     ]);
     const candidates = rows.map(({ visitor, ...numbers }) => {
       const entries = Object.entries(numbers).map(([name, value]) => [name, Number(value)]);
@@ -150,8 +151,9 @@ export function createClaims(
     const since = momentBy(clock);
     const scans = scansOf(lanes, limit, now);
     const taken = new Map<string, readonly [EventRow, Chosen]>();
-    const step = words.isSerial ? 1 : scans.length;
-    for (let from = 0; from < scans.length && taken.size < limit; from += step) {
+    const starts = words.isSerial && scans.length > 1 ? [0, 1] : [0];
+    for (const from of starts) {
+      if (taken.size >= limit) break;
       let found = await candidatesOf(tx, scans, from);
       if (found.some((each) => each.step < 0)) {
         await doChores(tx, found);

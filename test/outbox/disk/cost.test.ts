@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { settling } from "../../../src/outbox/disk/store/asked.js";
 import type { DiskClaim } from "../../../src/outbox/disk/store/requests.js";
+import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { DESTINATION } from "../../contract/samples.js";
 import { capacityOf } from "../../helpers/deliver.js";
 import { DELIVERED, diskOf, someOf } from "../../helpers/disk-store.js";
@@ -29,6 +30,18 @@ test.each([1, 8, 50])(
     expect(texts).toHaveLength(11);
   },
 );
+
+test("a claim for more than there is takes four statements, however many lanes have a limit of their own", async () => {
+  const texts: string[] = [];
+  const disk = diskOf({ onStatement: (text) => texts.push(text) });
+  await disk.append(...someOf("payment", 2));
+  texts.length = 0;
+  const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit: 6 }));
+  const capacity = { destination: DESTINATION, limit: 8, lanes };
+  const { results } = await disk.run({ type: "claim", capacity });
+  expect(results[0]).toHaveLength(2);
+  expect(texts).toHaveLength(4);
+});
 
 test("to count what there is, no settled event is read", async () => {
   const texts: string[] = [];

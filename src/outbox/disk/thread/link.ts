@@ -70,7 +70,8 @@ export function openLink(
   function schedule(): void {
     if (scheduled || asked.length >= BATCHES || questions.length === 0) return;
     scheduled = true;
-    setImmediate(sendNext);
+    // A tick later: the claim that follows a verdict goes with it, in one transaction.
+    setImmediate(() => setImmediate(sendNext));
   }
 
   function sendNext(): void {
