@@ -7,7 +7,8 @@ import type { Options, Sabotage, Schedule } from "../../proof/simulate/main.js";
 import { virtualModules } from "../../proof/simulate/virtual-modules.js";
 import type { OutboxEvent } from "../../src/conversion/events.js";
 import { notBeforeOf } from "../../src/conversion/events.js";
-import { KINDS, priorityOf } from "../../src/conversion/kinds.js";
+import { RESTING, rankInSql } from "../../src/outbox/queue/ranks.js";
+import { CANCELLED, DONE, QUEUED } from "../../src/outbox/queue/rows.js";
 import { rawText } from "../../tsup.config.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
@@ -99,7 +100,12 @@ describe("the simulator", () => {
       "forgets who goes before whom",
       "a visitor's events go",
       "disk",
-      atEvery(5, "update events set state = 'ready', ready_at = queued_at where state = 'behind'"),
+      atEvery(
+        5,
+        `update queues set head = (select max(e.seq) from events e
+           where e.visitor = queues.visitor and e.state = ${QUEUED} and e.endpoint = queues.endpoint)
+         where turn < ${RESTING}`,
+      ),
     ],
     [
       "leaves the spool of a killed process unread",
@@ -113,7 +119,11 @@ describe("the simulator", () => {
       "forgets what a payment waits for",
       "no stranger delays a payment",
       "disk",
-      atEvery(1, `update events set urgency = case kind ${OWN_PRIORITIES.join(" ")} end`),
+      atEvery(
+        1,
+        `update queues set urgency = ${KIND_OF_HEAD}, turn = ${rankInSql(KIND_OF_HEAD, "tried", "endpoint")}
+         where turn < ${RESTING}`,
+      ),
     ],
     ["sends a payment before its time", "no payment is sent before its time", undefined, tooEarly],
     ["sends a payment that was cancelled", "what has ended is not sent", undefined, withoutCancelling],
@@ -134,7 +144,7 @@ describe("the simulator", () => {
   );
 
   it("finds a tracker that forgets the ids of what was delivered, by what it takes for new and by what it sends again", async () => {
-    const sabotage = atEvery(10, "delete from ids_new");
+    const sabotage = atEvery(10, `delete from events where state = ${DONE}`);
     const { findings } = await simulator.simulate({ ...MANY, outbox: "disk", sabotage, shrinks: false });
     const broken = findings.map((found) => found.promise);
     for (const promise of ["a duplicate is recognised", "what has ended is not sent"]) {
@@ -196,7 +206,7 @@ describe("the simulator", () => {
   });
 });
 
-const OWN_PRIORITIES = KINDS.map((kind) => `when '${kind}' then ${priorityOf(kind)}`);
+const KIND_OF_HEAD = "(select e.kind from events e where e.seq = queues.head)";
 
 /** A schedule of one process. */
 const scheduleOfOne = (seed: number, outbox: Schedule["outbox"], steps: Schedule["steps"]): Schedule => ({
@@ -280,9 +290,8 @@ function forgettingWhatWasCancelled(): Sabotage {
       for (const id of cancelled) {
         const event = reported.get(id);
         if (!event || String(event.destination) !== program) continue;
-        for (const db of host.disk.files) {
-          db.exec(`delete from ids_new where id = ${BigInt.asIntN(64, BigInt(`0x${id.slice(0, 16)}`))}`);
-        }
+        for (const db of host.disk.files)
+          db.exec(`delete from events where state = ${CANCELLED} and id = '${id}'`);
         void add(event);
       }
       outbox.add = (event, options) => {
