@@ -23,6 +23,7 @@ const SAMPLES_NEED = [
   "cors",
   "express-session",
   "prom-client",
+  "stripe",
   "supertest",
   "vitest@4",
   "@vercel/functions",

@@ -12,7 +12,8 @@ import { ENDPOINTS } from "../../src/service/endpoints.js";
 import { errorFrom } from "../../src/shared/errors.js";
 import { DESTINATION } from "./samples.js";
 
-const PATIENCE_MS = 10_000;
+// A storage that fails again and again is left alone for 1, 2, 4, then 8 s.
+const PATIENCE_MS = 18_000;
 
 /** What the stores of this test's outboxes have failed with. */
 export const failures = new Set<string>();
