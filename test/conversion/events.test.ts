@@ -91,7 +91,8 @@ describe("events", () => {
     fc.assert(
       fc.property(local, local, (one, other) => {
         const fold = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
-        expect(id(`${one}@b`) === id(`${other}@b`)).toBe(fold(one) === fold(other));
+        // In between: what cannot be seen is taken off an address' ends.
+        expect(id(`a${one}a@b`) === id(`a${other}a@b`)).toBe(fold(one) === fold(other));
       }),
     );
   });
