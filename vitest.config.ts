@@ -1,6 +1,7 @@
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { inlineForVite } from "./inline-plugin.js";
+import { turnOf } from "./proof/shared/turn.js";
 import { isAll, isFull } from "./test/helpers/scale.js";
 import { ALONE } from "./test/setup/alone.js";
 import { fastTests } from "./test/setup/fast.js";
@@ -9,6 +10,7 @@ import tsconfig from "./tsconfig.json" with { type: "json" };
 const ALL = "test/**/*.test.ts";
 const SLOW = "test/**/*.slow.test.ts";
 const BROWSER = "test/browser/**";
+const SET_UP = ["test/setup/scratch.ts", "test/setup/seed.ts"];
 const fast = fastTests().filter((file) => !ALONE.includes(file));
 
 // Each takes 16 seconds or more on two slow cores.
@@ -42,7 +44,7 @@ function project(name: string, test: TestProjectInlineConfiguration["test"]): Te
     },
     test: {
       name,
-      setupFiles: ["test/setup/scratch.ts"],
+      setupFiles: SET_UP,
       // If a file runs its processes side by side.
       maxConcurrency: 3,
       testTimeout: isFull ? 60_000 : 20_000,
@@ -59,6 +61,8 @@ function project(name: string, test: TestProjectInlineConfiguration["test"]): Te
 export default defineConfig({
   test: {
     globalSetup: ["test/setup/build.ts", "test/setup/servers.ts"],
+    // Chosen by the commit; at night, and on a contributor's machine, by chance.
+    env: process.env.CI && !isAll ? { PROPERTY_SEED: `${turnOf("properties", 2 ** 31)}` } : {},
     // The tests wait more than they work.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
@@ -68,7 +72,7 @@ export default defineConfig({
       project("fast", {
         include: fast,
         isolate: false,
-        setupFiles: ["test/setup/scratch.ts", "test/setup/no-server.ts"],
+        setupFiles: [...SET_UP, "test/setup/no-server.ts"],
       }),
       project("together", { include: [ALL], exclude: [...fast, ...ALONE, SLOW, BROWSER], isolate: false }),
       project("alone", { include: [...ALONE] }),
