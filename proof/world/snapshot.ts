@@ -13,7 +13,7 @@ import { paymentOf } from "./shared/payments.js";
 const EVENTS_A_SECOND = 20;
 const ANSWER_MS = 20;
 /** Chosen: twice what was seen. */
-const GROWTH_A_MINUTE = 20;
+const GROWTH_A_MINUTE = 40;
 /** Of the statement that looks for events. */
 const CANDIDATES = "as step, '' as visitor";
 
