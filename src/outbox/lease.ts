@@ -28,3 +28,11 @@ export function isWithin(ms: number, since: Moment, clock?: TwoClocks): boolean 
   const { wall, monotonic } = momentBy(clock);
   return wall - since.wall < ms && monotonic - since.monotonic < ms;
 }
+
+// Chosen: a share of the lease. The rest allows for clocks that do not run alike.
+const SAFE_SHARE = 0.9;
+
+/** Whether a process may trust a lease that it took or renewed then. */
+export function isHeldSince(since: Moment, leaseMs: number, clock?: TwoClocks): boolean {
+  return isWithin(SAFE_SHARE * leaseMs, since, clock);
+}

@@ -1,27 +1,13 @@
 import { kindOfPriority } from "../../conversion/kinds.js";
-import type { Capacity, Claim, Lane } from "../claim.js";
-import { isWithin, type Moment, momentBy, type TwoClocks } from "../lease.js";
+import type { Capacity, Lane } from "../claim.js";
+import { isHeldSince, type Moment, momentBy, type TwoClocks } from "../lease.js";
 import type { Chores } from "./chores.js";
 import type { Database, Statements } from "./database.js";
+import type { QueueClaim, UnderWay } from "./leases.js";
 import { CLAIMED, RESTING, rankInSql, type Scan, scansOf } from "./ranks.js";
 import { EVENT, type EventRow, eventOf, historyOf, inState, marks, NEW } from "./rows.js";
 import type { ServerClock } from "./server-clock.js";
 import { type createBurial, isReadable } from "./unreadable.js";
-
-/** An event that this process has claimed. */
-export interface QueueClaim extends Claim {
-  readonly seq: number;
-  readonly visitor: string;
-  /** The number of its endpoint. */
-  readonly endpoint: number;
-  /** Since when it was ready, by the database's clock. */
-  readonly dueAt: number;
-  /** When its last claim or renewal was requested; `undefined` once another process has it. */
-  leasedSince: Moment | undefined;
-  /** Whether its verdict was on its way before. */
-  isAsked?: boolean;
-  isHeld(): boolean;
-}
 
 /** A queue whose head may be claimed. */
 interface Candidate {
@@ -44,13 +30,11 @@ interface Chosen {
 const CLAIMED_AT_ONCE = 200;
 // At this moment, another process may claim the first ones.
 const MORE = 24;
-// Chosen: a share of the lease. The rest allows for clocks that do not run alike.
-const SAFE_SHARE = 0.9;
 
 /** What there is to do before a claim, by the negative step of its row among the candidates. */
 const [HAS_NEW, HAS_RESTED, HAS_LEFT, TIME] = [-4, -3, -2, -1];
 
-/** Claims events, and renews their leases while attempts are under way. */
+/** Claims events. */
 export function createClaims(
   database: Database,
   options: {
@@ -58,14 +42,14 @@ export function createClaims(
     leaseMs: number;
     clock: TwoClocks;
     serverClock: ServerClock;
+    underWay: UnderWay;
     chores: Chores;
     buryUnreadable: ReturnType<typeof createBurial>;
   },
 ) {
-  const { worker, leaseMs, clock, serverClock, chores, buryUnreadable } = options;
+  const { worker, leaseMs, clock, serverClock, underWay, chores, buryUnreadable } = options;
   const { words } = database;
   const { events, queues, now } = words;
-  const underWay = new Map<number, QueueClaim>();
   let destination = 0;
   /** Until then, what an earlier claim whose answer was lost has claimed may turn up. */
   let doubtfulUntil = Number.NEGATIVE_INFINITY;
@@ -236,8 +220,7 @@ export function createClaims(
       interrupted: Number(row.interrupted) === 1,
       queuedAt: Number(row.queued_at),
       leasedSince: since,
-      isHeld: () =>
-        claim.leasedSince !== undefined && isWithin(SAFE_SHARE * leaseMs, claim.leasedSince, clock),
+      isHeld: () => claim.leasedSince !== undefined && isHeldSince(claim.leasedSince, leaseMs, clock),
     };
     underWay.set(claim.seq, claim);
     return claim;
@@ -261,22 +244,6 @@ export function createClaims(
   }
 
   return {
-    underWay,
-    /** Their rows may have other numbers by now. */
-    async findAgain(): Promise<void> {
-      const claims = [...underWay.values()];
-      underWay.clear();
-      for (const claim of claims) {
-        const { id, destination } = claim.event;
-        const [row] = await database.rows<EventRow>(
-          `select ${EVENT} from ${events} e where e.destination = ? and e.id = ?`,
-          [destination, id],
-        );
-        if (!row) continue;
-        const { seq, visitor } = row;
-        underWay.set(seq, Object.assign(claim, { seq, visitor }));
-      }
-    },
     /** In the transaction of a database where each runs alone. */
     async claimIn(tx: Statements, asked: Capacity): Promise<QueueClaim[]> {
       ({ destination } = asked);
@@ -293,38 +260,6 @@ export function createClaims(
         doubtfulUntil = clock.monotonic() + leaseMs;
         throw error;
       }
-    },
-    /** Renews the leases. Resolves to whether no other process has taken over any of the events. */
-    async renew(): Promise<boolean> {
-      if (underWay.size === 0) return true;
-      const since = momentBy(clock);
-      const claims = [...underWay.values()];
-      const visitors = claims.map(({ visitor }) => visitor);
-      const isOwn = `turn = ${CLAIMED} and claimed_by = ? and visitor in (${marks(visitors)})`;
-      const values = [worker, ...visitors];
-      const renewed = new Map<number, boolean>();
-      await database.transaction(async (tx) => {
-        const own = await tx.rows(`select visitor, head from ${queues} where ${isOwn}`, values);
-        // Waits for no lock: what is locked is about to be settled, or the next renewal finds it.
-        const free = words.isSerial
-          ? own
-          : await tx.rows(`select visitor from ${queues} where ${isOwn}${words.skipLocked}`, values);
-        const names = free.map(({ visitor }) => visitor);
-        if (names.length > 0) {
-          await tx.write(
-            `update ${queues} set due_at = ${now} + ${leaseMs} where visitor in (${marks(names)})`,
-            names,
-          );
-        }
-        renewed.clear();
-        for (const { visitor, head } of own) renewed.set(Number(head), names.includes(visitor));
-      });
-      for (const claim of claims) {
-        const isRenewed = renewed.get(claim.seq);
-        if (isRenewed) claim.leasedSince = since;
-        else if (isRenewed === undefined) claim.leasedSince = undefined;
-      }
-      return claims.every(({ leasedSince }) => leasedSince !== undefined);
     },
   };
 }

@@ -17,7 +17,7 @@ export interface CountRow {
 /** Of an event that is added or removed. */
 interface Added {
   readonly createdAt?: number | undefined;
-  /** Negative: fewer. Only where a bound is one of bytes. */
+  /** Negative if an event leaves. Only if the outbox bounds bytes. */
   readonly bytes?: number;
 }
 

@@ -7,11 +7,12 @@ import type { TwoClocks } from "../lease.js";
 import type { CancelOutcome } from "../outbox.js";
 import { createChores } from "./chores.js";
 import { createCircuits } from "./circuits.js";
-import { createClaims, type QueueClaim } from "./claims.js";
+import { createClaims } from "./claims.js";
 import type { CountRow, Counts } from "./counts.js";
 import type { Database, Statements } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createEnqueue, type Incoming, type Stored } from "./enqueue.js";
+import { createLeases, type QueueClaim, type UnderWay } from "./leases.js";
 import { createPersonal } from "./personal.js";
 import { createQueues } from "./queues.js";
 import { CLAIMED } from "./ranks.js";
@@ -61,33 +62,32 @@ export function createQueue(
   const { leaseMs, rememberMs, counts, clock, worker = randomUUID(), wake, onDeath, onCrowded } = options;
   const { words } = database;
   const { events, queues: table, now } = words;
+  const underWay: UnderWay = new Map();
   const serverClock = createServerClock(clock, Math.max(leaseMs, LEAST_PATIENCE_MS));
   const enqueue = createEnqueue(database);
   const queues = createQueues(database);
   const chores = createChores(database, {
     ...{ worker, enqueue, serverClock, onCrowded, onReleased: counts.release.bind(counts) },
-    isUnderWay: (seq) => claims.underWay.has(seq),
+    isUnderWay: (seq) => underWay.has(seq),
   });
+  const leases = createLeases(database, { worker, leaseMs, clock, underWay });
   const claims = createClaims(database, {
-    ...{ worker, leaseMs, clock, serverClock, chores },
+    ...{ worker, leaseMs, clock, serverClock, underWay, chores },
     buryUnreadable: createBurial(database, { queues }),
   });
   const settleIn = createSettle(database, { worker, rememberMs, queues });
 
   /** Resolves to whether each verdict had an effect. */
-  async function settle(
-    settled: readonly Settlement[],
-    inTransaction = database.transaction,
-  ): Promise<boolean[]> {
+  async function settle(settled: readonly Settlement[]): Promise<boolean[]> {
     const repeated = new Set(settled.map(([claim]) => claim).filter(({ isAsked }) => isAsked));
     for (const [claim] of settled) claim.isAsked = true;
     const leaves = ([, { type }]: Settlement) => type === "delivered" || type === "dead";
     const leaving = settled.filter(leaves).map(([{ event }]) => event);
     const effects = await counts.removing(leaving, () =>
-      inTransaction((tx) => settleIn(tx, settled, (claim) => repeated.has(claim))),
+      database.transaction((tx) => settleIn(tx, settled, (claim) => repeated.has(claim))),
     );
     for (const [nth, [{ seq, event }, verdict]] of settled.entries()) {
-      claims.underWay.delete(seq);
+      underWay.delete(seq);
       if (!effects[nth]?.hasLeft) continue;
       counts.add(event.destination, event.kind, -1, { bytes: words.isSerial ? -sizeOf(event) : 0 });
       if (verdict.type === "dead") onDeath(event, verdict);
@@ -209,10 +209,10 @@ export function createQueue(
     newRow: (event: OutboxEvent) => enqueue.newRow({ event, report: randomUUID() }),
     claim: claims.claim,
     claimIn: claims.claimIn,
-    findAgain: claims.findAgain,
-    underWay: claims.underWay,
+    findAgain: leases.findAgain,
+    underWay,
     settle,
-    renew: claims.renew,
+    renew: leases.renew,
     release: (destination: number) => counts.during(() => chores.release(database, destination)),
     cancel,
     reportedAt,

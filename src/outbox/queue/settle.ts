@@ -1,6 +1,6 @@
 import type { Verdict } from "../claim.js";
-import type { QueueClaim } from "./claims.js";
 import type { Database, Statements, Value } from "./database.js";
+import type { QueueClaim } from "./leases.js";
 import type { createQueues } from "./queues.js";
 import { CLAIMED, RESTING, rankOf } from "./ranks.js";
 import { asciiJson, DEAD, DONE, forgotten, marks, QUEUED } from "./rows.js";

@@ -1,7 +1,4 @@
-import { isWithin, type Moment } from "../../lease.js";
-
-// Chosen: the rest of the lease allows for clocks that do not run alike.
-const SAFE_SHARE = 0.9;
+import { isHeldSince, type Moment } from "../../lease.js";
 
 /** A period of unbroken renewals. No other process has taken over what was claimed in it. */
 export interface LeaseEpoch {
@@ -12,5 +9,5 @@ export interface LeaseEpoch {
 
 /** Whether what was claimed in that epoch is still this process's. */
 export function isStillOwned(claimedIn: number, { number, renewedAt }: LeaseEpoch, leaseMs: number): boolean {
-  return claimedIn === number && isWithin(leaseMs * SAFE_SHARE, renewedAt);
+  return claimedIn === number && isHeldSince(renewedAt, leaseMs);
 }

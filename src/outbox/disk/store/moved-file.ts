@@ -54,7 +54,7 @@ export async function copyInto(database: SqliteDatabase, lost: Connection): Prom
   };
   await copy("events", "seq", (row) => ({ ...row, seq: (row.seq as number) + offset }));
   await copy("queues", "visitor", moved);
-  // Its visitor has another queue here: the attempt is known to nobody.
+  // Its visitor has another queue here: no claim says that the attempt is under way.
   for (const head of claimed) {
     await database.write(
       `update events set interrupted = 1

@@ -5,9 +5,9 @@ import type { OutboxCounts } from "../../counts.js";
 import type { DeadLetter, DeadLetterFilter, DeadLetterQuery, DeadLetterSum } from "../../dead-letters.js";
 import type { CancelOutcome, OutboxObserver } from "../../outbox.js";
 import type { PersonalEvent } from "../../personal-data.js";
-import type { QueueClaim } from "../../queue/claims.js";
 import type { Letter } from "../../queue/dead-letters.js";
 import type { LastEvent } from "../../queue/last-events.js";
+import type { QueueClaim } from "../../queue/leases.js";
 import type { PersonalPage } from "../../queue/personal.js";
 import type { LeaseEpoch } from "./lease-epoch.js";
 

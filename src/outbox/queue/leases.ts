@@ -1,0 +1,87 @@
+import type { Claim } from "../claim.js";
+import { type Moment, momentBy, type TwoClocks } from "../lease.js";
+import type { Database } from "./database.js";
+import { CLAIMED } from "./ranks.js";
+import { EVENT, type EventRow, marks } from "./rows.js";
+
+/** An event that this process has claimed. */
+export interface QueueClaim extends Claim {
+  readonly seq: number;
+  readonly visitor: string;
+  /** The number of its endpoint. */
+  readonly endpoint: number;
+  /** Since when it was ready, by the database's clock. */
+  readonly dueAt: number;
+  /** When its last claim or renewal was requested; `undefined` once another process has it. */
+  leasedSince: Moment | undefined;
+  /** Whether its verdict was on its way before. */
+  isAsked?: boolean;
+  isHeld(): boolean;
+}
+
+/** By the number of their rows. */
+export type UnderWay = Map<number, QueueClaim>;
+
+/** Looks after the claims whose attempts are under way. */
+export function createLeases(
+  database: Database,
+  {
+    worker,
+    leaseMs,
+    clock,
+    underWay,
+  }: { worker: string; leaseMs: number; clock: TwoClocks; underWay: UnderWay },
+) {
+  const { words } = database;
+  const { events, queues, now } = words;
+
+  return {
+    /** Their rows may have other numbers by now. */
+    async findAgain(): Promise<void> {
+      const claims = [...underWay.values()];
+      underWay.clear();
+      for (const claim of claims) {
+        const { id, destination } = claim.event;
+        const [row] = await database.rows<EventRow>(
+          `select ${EVENT} from ${events} e where e.destination = ? and e.id = ?`,
+          [destination, id],
+        );
+        if (!row) continue;
+        const { seq, visitor } = row;
+        underWay.set(seq, Object.assign(claim, { seq, visitor }));
+      }
+    },
+    /** Renews the leases. Resolves to whether no other process has taken over any of the events. */
+    async renew(): Promise<boolean> {
+      if (underWay.size === 0) return true;
+      const since = momentBy(clock);
+      const claims = [...underWay.values()];
+      const visitors = claims.map(({ visitor }) => visitor);
+      const isOwn = `turn = ${CLAIMED} and claimed_by = ? and visitor in (${marks(visitors)})`;
+      const values = [worker, ...visitors];
+      const renewed = new Map<number, boolean>();
+      await database.transaction(async (tx) => {
+        const own = await tx.rows(`select visitor, head from ${queues} where ${isOwn}`, values);
+        // Waits for no lock: what is locked is about to be settled, or the next renewal finds it.
+        const free = words.isSerial
+          ? own
+          : await tx.rows(`select visitor from ${queues} where ${isOwn}${words.skipLocked}`, values);
+        const names = free.map(({ visitor }) => visitor);
+        if (names.length > 0) {
+          await tx.write(
+            `update ${queues} set due_at = ${now} + ${leaseMs} where visitor in (${marks(names)})`,
+            names,
+          );
+        }
+        renewed.clear();
+        for (const { visitor, head } of own) renewed.set(Number(head), names.includes(visitor));
+      });
+      for (const claim of claims) {
+        const isRenewed = renewed.get(claim.seq);
+        if (isRenewed) claim.leasedSince = since;
+        else if (isRenewed === undefined) claim.leasedSince = undefined;
+      }
+      return claims.every(({ leasedSince }) => leasedSince !== undefined);
+    },
+  };
+}
