@@ -44,7 +44,7 @@ export function decimalsIn(currency: string, gateway?: Gateway): number | undefi
  * @throws AffiliateError `ERR_AFFILIATE_GATEWAY` for an unknown currency, or what is no amount.
  */
 export function majorUnits(amount: number | string | bigint, currency: string, gateway?: Gateway): number {
-  const code = String(currency).toUpperCase();
+  const code = typeof currency === "string" ? currency.toUpperCase() : "";
   const decimals = decimalsIn(code, gateway);
   if (decimals === undefined)
     throw gatewayError(`\`currency\` must be one of ISO 4217, got ${shown(currency)}`);

@@ -50,6 +50,11 @@ describe("majorUnits", () => {
     expect(convert).toThrow(message);
   });
 
+  it("refuse a currency that is no text, and that no text can be made of", () => {
+    for (const currency of [{ toString: false }, Object.create(null), Symbol("EUR"), undefined])
+      expect(() => majorUnits(1990, currency as string)).toThrow(/ISO 4217/);
+  });
+
   it("are a number from zero up, or an error of ours, whatever is given", () => {
     fc.assert(
       fc.property(fc.anything(), fc.oneof(fc.constant("EUR"), fc.anything()), (amount, currency) => {
