@@ -1,4 +1,16 @@
-/** The base class of all errors that this package throws or rejects with. */
+// Its web address, once there is one.
+const PAGE = "docs/errors.md";
+
+/** Adds where docs/errors.md says what to do. A message that repeats its cause's keeps that alone. */
+export function withPlace(code: string, message: string): string {
+  if (message.includes(`${PAGE}#err_affiliate_`)) return message;
+  return `${message}${message.includes("\n") ? "\n" : " "}(${PAGE}#${code.toLowerCase()})`;
+}
+
+/**
+ * The base class of all errors that this package throws or rejects with. A message ends with the
+ * place of its heading: `(docs/errors.md#err_affiliate_…)`.
+ */
 export class AffiliateError extends Error {
   /** The name of its class, such as `OptionsError`. */
   override readonly name: string = "AffiliateError";
@@ -6,7 +18,7 @@ export class AffiliateError extends Error {
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(withPlace(code, message), options);
     this.code = code;
   }
 }
@@ -33,7 +45,7 @@ export class ArgumentError extends AffiliateError {
   }
 }
 
-/** The service refused, by its status or in its body. `message` is its own. */
+/** The service refused, by its status or in its body. `message` begins with its own. */
 export class TrackingApiError extends AffiliateError {
   /** `TrackingApiError`. */
   override readonly name = "TrackingApiError";

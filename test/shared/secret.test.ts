@@ -4,8 +4,7 @@ import { printable, printableJson, shown } from "../../src/shared/printable.js";
 import { presentable, Secret } from "../../src/shared/secret.js";
 import { anyCharacter } from "../helpers/any-character.js";
 import { pay } from "../helpers/pay.js";
-import { API_KEY } from "../helpers/tracker.js";
-import { trackerWithService } from "../helpers/tracker-with-service.js";
+import { API_KEY, trackerWithService } from "../helpers/tracker.js";
 
 const key = fc.stringMatching(/^[\x21-\x7e]{12,60}$/);
 const around = fc.string({ unit: "binary-ascii" });

@@ -10,7 +10,7 @@ import { Secret } from "../../src/shared/secret.js";
 import { createSignatures } from "../../src/shared/signatures.js";
 import { anyCharacter } from "../helpers/any-character.js";
 import { browser } from "../helpers/docs/shop.js";
-import { trackerWithService } from "../helpers/tracker-with-service.js";
+import { trackerWithService } from "../helpers/tracker.js";
 
 const SECRET = "the newest secret of the shop";
 const OLD_SECRET = "an earlier secret of the shop";
