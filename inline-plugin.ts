@@ -74,7 +74,7 @@ export const inlineWith = (plugins: Plugin[]): Plugin => ({
 export const inlineForEsbuild = inlineWith([]);
 
 /**
- * For tsup, if scripts are so large that the two formats of the package share them: `inline:` and `?script` imports lead to files
+ * For tsup, if scripts are so large that they have files of their own: `inline:` and `?script` imports lead to files
  * beside the importer's output.
  *
  * @param scripts the files' names, without `.cjs`, and the modules that they are made of, as `asText` does.

@@ -1,7 +1,10 @@
-import { readFile } from "node:fs/promises";
-import { relative, resolve } from "node:path";
+import { readFile, writeFile } from "node:fs/promises";
+import { basename, relative, resolve } from "node:path";
+import { transform } from "esbuild";
 import { defineConfig, type Options } from "tsup";
 import { asText, inlineBeside, licences, ownZod } from "./inline-plugin.js";
+
+type Plugin = NonNullable<Options["plugins"]>[number];
 
 /** `import text from "./file?raw"` gives the file's text, as it does in Vite. */
 export const rawText: NonNullable<Options["esbuildPlugins"]>[number] = {
@@ -30,35 +33,77 @@ const library = {
   gateways: "src/gateways/index.ts",
   testing: "src/testing/index.ts",
 };
-/** What both formats share: a file each. */
+/** A file each. */
 const scripts = {
   "disk-thread": "src/outbox/disk/thread/thread.ts",
   "inspector-page": "src/sandbox/browser/inspector/main.js",
   "dashboard-page": "src/dashboard/browser/main.js",
 };
-const common = {
-  target: "node20",
-  // The schemas use a fiftieth of zod, which takes 8 MB as a dependency.
-  noExternal: [/^zod/],
-  splitting: true,
-  shims: true,
-  esbuildPlugins: [rawText, ownZod, inlineBeside(scripts)],
-} satisfies Options;
 
-/** esbuild writes `__require` for what it leaves out: bundlers of hosts do not know it, and would leave undici out, too. */
-const plainRequire: NonNullable<Options["plugins"]>[number] = {
+/**
+ * esbuild writes `__require` for external modules. Hosts' bundlers do not know it, so they would leave undici out. Webpack
+ * warns of its definition.
+ */
+const plainRequire: Plugin = {
   name: "plain-require",
-  renderChunk: (code) => ({ code: code.replace(/\b__require\(/g, "require(") }),
+  renderChunk: (code) => ({
+    code: code
+      .replace(/\b__require\(/g, "require(")
+      .replace(/^var __require = [\s\S]*? is not supported'\);\n}\);$/m, "var __require;"),
+  }),
 };
 
-export default defineConfig([
-  { ...common, entry: { ...library, cli: "src/cli/main.ts" }, format: "esm", dts: { entry: library } },
+/**
+ * tsup's own conversion of split ES modules to CommonJS lowers modern syntax, and loses the names of classes, which hosts
+ * log.
+ */
+const toCommonJs: Plugin = {
+  name: "to-common-js",
+  async renderChunk(contents) {
+    // Modules are strict.
+    const banner = '"use strict";';
+    const { code } = await transform(contents, { format: "cjs", platform: "node", target: "node20", banner });
+    return { code };
+  },
+};
+
+/**
+ * Writes an ES module and its types beside each entry of the library, which lead to the entry. The package has its code and
+ * its types once, and so has a process that both imports and requires it.
+ */
+function asModules(): Plugin {
+  const modules = new Map<string, string>();
+  return {
+    name: "as-modules",
+    renderChunk(_code, { path, entryPoint, exports = [] }) {
+      const name = basename(path, ".cjs");
+      if (entryPoint && name in library)
+        modules.set(
+          path.replace(/\.cjs$/, ".js"),
+          `export { ${exports.join(", ")} } from "./${name}.cjs";\n`,
+        );
+    },
+    async buildEnd() {
+      for (const [path, code] of modules) {
+        await writeFile(path, code);
+        await writeFile(path.replace(/\.js$/, ".d.ts"), `export * from "./${basename(path, ".js")}.cjs";\n`);
+      }
+    },
+  };
+}
+
+/** All but the types. */
+export const code: Options[] = [
   {
-    ...common,
-    entry: library,
-    format: "cjs",
-    dts: true,
-    plugins: [plainRequire],
+    entry: { ...library, cli: "src/cli/main.ts" },
+    format: "esm",
+    outExtension: () => ({ js: ".cjs" }),
+    target: "node20",
+    // The schemas use a fiftieth of zod, which takes 8 MB as a dependency.
+    noExternal: [/^zod/],
+    splitting: true,
+    esbuildPlugins: [rawText, ownZod, inlineBeside(scripts)],
+    plugins: [plainRequire, toCommonJs, asModules()],
     // Jest cannot `import()` from CommonJS: `require` takes its place.
     esbuildOptions: (esbuild) => {
       esbuild.supported = { "dynamic-import": false };
@@ -74,4 +119,9 @@ export default defineConfig([
       options.logOverride = { "commonjs-variable-in-esm": "silent" };
     },
   },
-]);
+];
+
+const types: Options = { entry: library, format: "cjs", dts: { only: true } };
+
+// With `--no-dts`, `types` would be code once more.
+export default defineConfig(({ dts }) => (dts === false ? code : [...code, types]));

@@ -91,7 +91,7 @@ export default {
   intentionallyNotExported: [
     "AddOutcome",
     "AnyLocals",
-    "Circuits",
+    "Unanswered",
     "Deliver",
     "HeadersLike",
     "Json",

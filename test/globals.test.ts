@@ -13,6 +13,8 @@ const loadingBy = (load: string) => `
 import { createRequire } from "node:module";
 import * as z from "zod";
 const require = createRequire(import.meta.url);
+// Node loads its own undici, which is global, when one of these is read.
+void [Headers, Request, Response];
 const german = z.config(z.locales.de()).localeError;
 const state = () => [...Reflect.ownKeys(globalThis), ...Reflect.ownKeys(process), ...Reflect.ownKeys(process.env)].map(String)
   .concat(process.eventNames().map((name) => "on " + String(name)));

@@ -3,8 +3,10 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, inject, it } from "vitest";
+import { exports } from "../package.json";
 import { linksOf, pages, root } from "./helpers/docs/pages.js";
 import { scratchDirectory } from "./helpers/scratch.js";
+import { userProject } from "./helpers/user-project.js";
 
 /** What `npm pack` would pack, were the package built. */
 function packed(): string[] {
@@ -44,6 +46,24 @@ describe("the package", () => {
     const files = readdirSync(dist).filter((file) => readFileSync(join(dist, file), "utf8").includes(marker));
     expect(files).toEqual([]);
   });
+
+  it.each(Object.keys(exports).filter((subpath) => subpath !== "./package.json"))(
+    "is the same, and once in a process, whether it is imported or required: %s",
+    async (subpath) => {
+      const folder = await userProject({});
+      const specifier = `express-affiliate${subpath.slice(1)}`;
+      const script = `
+        import { createRequire } from "node:module";
+        import * as imported from "${specifier}";
+        const required = createRequire(import.meta.url)("${specifier}");
+        const names = Object.keys(required);
+        const isSame = names.every((name) => imported[name] === required[name]);
+        const hasName = (name) => typeof imported[name] !== "function" || imported[name].name === name;
+        console.log(names.length > 0 && isSame && names.every(hasName) && names.length === Object.keys(imported).length);`;
+      const said = execFileSync("node", ["--input-type=module", "-e", script], { cwd: folder });
+      expect(String(said)).toBe("true\n");
+    },
+  );
 
   it.each(["js", "cjs"])("has the gateways in files that run without any package: gateways.%s", (ending) => {
     const dist = join(inject("builtPackage"), "dist");

@@ -8,9 +8,15 @@ export function requireFrom(place: string): NodeJS.Require {
   return createRequire(place);
 }
 
-/** Beside the module that needs the peer, the started script, or in the working directory. */
-export function peerPlaces(wanting: string): readonly (string | undefined)[] {
-  return [wanting, process.argv[1], join(process.cwd(), "any.js")];
+// A bundle that is an ES module has no `__filename`.
+const thisFile = typeof __filename === "undefined" ? undefined : __filename;
+
+/**
+ * In which places peers are looked for: beside this package, beside the started script, in the
+ * working directory.
+ */
+export function peerPlaces(): readonly (string | undefined)[] {
+  return [thisFile, process.argv[1], join(process.cwd(), "any.js")];
 }
 
 /** An optional peer's file, looked for beside these files or directories. */

@@ -1,8 +1,8 @@
 import { cp, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { build, type Options } from "tsup";
+import { build } from "tsup";
 import type { TestProject } from "vitest/node";
-import configs from "../../tsup.config.js";
+import { code } from "../../tsup.config.js";
 import { isFast } from "./fast.js";
 
 declare module "vitest" {
@@ -22,9 +22,8 @@ export default async function buildPackage(project: TestProject): Promise<void> 
   if (isFast(project)) return;
   const builtPackage = join(root, "node_modules/.cache/express-affiliate");
   await rm(builtPackage, { recursive: true, force: true });
-  for (const config of [configs].flat() as Options[]) {
-    await build({ ...config, config: false, outDir: join(builtPackage, "dist"), dts: false, silent: true });
-  }
+  for (const config of code)
+    await build({ ...config, config: false, outDir: join(builtPackage, "dist"), silent: true });
   await cp(join(root, "package.json"), join(builtPackage, "package.json"));
   project.provide("builtPackage", builtPackage);
 }
