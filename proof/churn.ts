@@ -14,6 +14,7 @@ import type { Deliver } from "../src/outbox/claim.js";
 import { ENDPOINTS } from "../src/service/endpoints.js";
 import { DESTINATION, sample, stranger } from "../test/contract/samples.js";
 import { type Kind, kindFrom, type Opened, open, startServer } from "./outboxes/server.js";
+import { allHold, figures } from "./shared/figures.js";
 import { commandLine } from "./shared/options.js";
 
 const { options } = commandLine({ outbox: "postgres", events: 100_000, rounds: 5, visitors: 10_000 });
@@ -48,6 +49,7 @@ async function prove(kind: Kind, { events, rounds, visitors }: typeof options): 
   const gate = { isOpen: true };
   const ended: Ended = { delivered: 0, dropped: 0 };
   const reporting = { outbox, gate, ended };
+  outbox.bind(DESTINATION);
   outbox.start(deliverAtOnce(gate, ended), {
     dropped: () => ended.dropped++,
     degraded: console.error,
@@ -73,13 +75,16 @@ async function prove(kind: Kind, { events, rounds, visitors }: typeof options): 
   await outbox.close();
   await opened.end();
   await server.destroy();
-  console.log(`  ${ended.delivered} delivered, ${ended.dropped} dropped`);
   const [first, last] = [measured[0], measured.at(-1)] as [Measured, Measured];
-  return (
-    ended.delivered === rounds * events + (rounds - 1) * CLAIMS * CLAIMED_AT_ONCE &&
-    last.claimMs <= 3 * first.claimMs &&
-    last.queuesMiB <= 2 * Math.max(LEAST_MIB[kind], first.queuesMiB) &&
-    last.eventsMiB <= 2 * rounds * first.eventsMiB
+  const all = rounds * events + (rounds - 1) * CLAIMS * CLAIMED_AT_ONCE;
+  return allHold(
+    figures(
+      ["events dropped", ended.dropped, { atMost: 0 }],
+      ["events delivered", ended.delivered, { atLeast: all, atMost: all }],
+      ["a claim in the last round", last.claimMs, { unit: "ms", atMost: 3 * first.claimMs }],
+      ["queues", last.queuesMiB, { unit: "MiB", atMost: 2 * Math.max(LEAST_MIB[kind], first.queuesMiB) }],
+      ["events", last.eventsMiB, { unit: "MiB", atMost: 2 * rounds * first.eventsMiB }],
+    ),
   );
 }
 
@@ -99,14 +104,9 @@ async function untilEnded(ended: Readonly<Ended>, number: number): Promise<void>
 function deliverAtOnce(gate: { readonly isOpen: boolean }, ended: Ended): Deliver {
   let underWay = 0;
   return {
-    destination: DESTINATION,
     capacity() {
       const limit = gate.isOpen ? CONCURRENCY - underWay : 0;
-      return {
-        destination: DESTINATION,
-        limit,
-        lanes: limit > 0 ? ENDPOINTS.map((endpoint) => ({ endpoint, limit })) : [],
-      };
+      return { limit, lanes: limit > 0 ? ENDPOINTS.map((endpoint) => ({ endpoint, limit })) : [] };
     },
     async deliver() {
       underWay++;

@@ -14,11 +14,11 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { DeadLetter } from "express-affiliate";
-import { startFaultyService } from "./fleet/service.js";
 import { CONCURRENCY, runWorker, type Task, type WorkerOptions } from "./fleet/worker.js";
 import { type Kind, kindFrom, open, startServer } from "./outboxes/server.js";
+import { allHold, figures } from "./shared/figures.js";
 import { commandLine } from "./shared/options.js";
-import { type Arrival, repeatedIn } from "./shared/service.js";
+import { answer, outOfOrderIn, repeatedIn, startService } from "./shared/service.js";
 import { keyOf } from "./shared/tracker.js";
 
 const {
@@ -133,41 +133,46 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
     const unconfirmed = dead.filter(({ reason, kind }) => reason === "unconfirmed" && kind === "payment");
     const isHeld = new Set(unconfirmed.map(({ id }) => keyOf(id)));
     const interrupted = unconfirmed.filter(({ code }) => code === "ERR_INTERRUPTED").length;
-    const unexplained =
-      Math.max(0, isHeld.size - interrupted - counts.cutOff) +
-      Math.max(0, interrupted - (KILLS + WORKERS) * CONCURRENCY);
     const keys = known.map(({ id }) => keyOf(id));
     const lost = total - keys.filter((key) => there.has(key) || isHeld.has(key)).length;
     const twice = repeatedIn(arrivals);
     const paymentsTwice = twice.filter(({ isPayment }) => isPayment).length;
-    const outOfOrder = misplaced(arrivals);
-    console.log(
-      [
-        `${requests} requests, of which ${counts.refused} were refused and ${counts.cutOff} cut off`,
-        `lost:               ${lost}`,
-        `out of order:       ${outOfOrder}`,
-        `payments twice:     ${paymentsTwice}`,
-        `others twice:       ${twice.length - paymentsTwice} (after an attempt of which it is unknown how it ended)`,
-        `held, unconfirmed:  ${isHeld.size} payments: ${interrupted} interrupted, ${isHeld.size - interrupted} without an answer`,
-        `${Math.round(total / seconds)} events/s, kills, restart and retries included`,
-        ...errors.slice(0, 5).map((error) => `error: ${error}`),
-      ].join("\n"),
-    );
-    return (
-      lost + outOfOrder + paymentsTwice + unexplained + errors.length + (dead.length - isHeld.size) === 0
+    for (const error of errors.slice(0, 5)) console.log(`error: ${error}`);
+    return allHold(
+      figures(
+        ["requests", requests],
+        ["requests refused", counts.refused],
+        ["requests cut off", counts.cutOff],
+        ["events lost", lost, { atMost: 0 }],
+        ["events out of order", outOfOrderIn(arrivals), { atMost: 0 }],
+        ["payments twice", paymentsTwice, { atMost: 0 }],
+        ["others twice, after an attempt of which it is unknown how it ended", twice.length - paymentsTwice],
+        ["payments held: interrupted", interrupted, { atMost: (KILLS + WORKERS) * CONCURRENCY }],
+        ["payments held: without an answer", isHeld.size - interrupted, { atMost: counts.cutOff }],
+        ["other dead letters", dead.length - isHeld.size, { atMost: 0 }],
+        ["errors", errors.length, { atMost: 0 }],
+        ["events a second, kills, restart and retries included", Math.round(total / seconds)],
+      ),
     );
   }
 }
 
-function misplaced(taken: readonly Arrival[]): number {
-  const last = new Map<string, number>();
-  let count = 0;
-  for (const { visitor, nth } of taken) {
-    // The same once more is a repetition, and counted as one.
-    if (nth < (last.get(visitor) ?? 0)) count++;
-    last.set(visitor, nth);
-  }
-  return count;
+/** Refuses most of this share of requests, and cuts some off before or after it takes the event. */
+async function startFaultyService(failures: number) {
+  const counts = { refused: 0, cutOff: 0 };
+  const service = await startService((res, take) => {
+    const luck = res.req.method === "POST" ? Math.random() : 1;
+    if (luck < failures * 0.8) {
+      counts.refused++;
+      res.writeHead(503).end();
+      return;
+    }
+    if (luck >= failures * 0.9) take();
+    if (luck >= failures) return answer(res);
+    counts.cutOff++;
+    res.req.socket.destroy();
+  });
+  return { service, counts };
 }
 
 function taskOf({ visitor, nth }: Task): string {

@@ -9,8 +9,7 @@
  */
 import { proveAnswered } from "./kill/answered.js";
 import { proveAwaited } from "./kill/awaited.js";
-import { type HostOptions, runHost } from "./kill/host.js";
-import { runShop, type ShopOptions } from "./kill/shop.js";
+import { runHost } from "./kill/host.js";
 import { commandLine } from "./shared/options.js";
 
 const {
@@ -18,10 +17,8 @@ const {
   words: [host],
 } = commandLine({ rounds: 4 });
 
-if (host) {
-  const options: HostOptions | ShopOptions = JSON.parse(host);
-  await (options.task === "sell" ? runShop(options) : runHost(options));
-} else {
+if (host) await runHost(JSON.parse(host));
+else {
   console.log(`Node ${process.version}`);
   const results = [await proveAwaited(rounds), await proveAnswered(rounds)];
   process.exitCode = results.every(Boolean) ? 0 : 1;

@@ -1,6 +1,7 @@
 import type { RequestHandler } from "express";
 import { type Config, readConfig } from "./config.js";
 import type { Click } from "./conversion/click.js";
+import { paymentEventId } from "./conversion/event-from.js";
 import type { EventKind } from "./conversion/events.js";
 import { byKind } from "./conversion/kinds.js";
 import type { Payment } from "./conversion/payment.js";
@@ -9,7 +10,9 @@ import { createDelivery } from "./delivery/delivery.js";
 import { createJournal, type Notices, type Stats } from "./journal/journal.js";
 import type { AffiliateOptions } from "./options.js";
 import { shownLetters } from "./outbox/dead-letters.js";
+import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
 import type { OutboxCounts } from "./outbox/outbox.js";
+import type { Person } from "./outbox/personal-data.js";
 import { attributionFrom } from "./request/attribution-input.js";
 import { createReferenceWatch, passesUncalled } from "./request/host-mistakes.js";
 import { createKeepClickId } from "./request/keep-click-id.js";
@@ -29,7 +32,6 @@ import { VERSION } from "./shared/version.js";
 import { createSafeToFreeze, createShutdown } from "./shutdown.js";
 import { createTrack } from "./track.js";
 import type { Affiliate, TrackFunction } from "./tracker.js";
-import { createWithdrawal } from "./withdrawal.js";
 
 /**
  * Creates a tracker: it reports this backend's clicks, registrations and payments to the tracking
@@ -55,7 +57,9 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
   if (passesUncalled(args, { name: "affiliate", written, warn: warnOnce })) return undefined as never;
   const [options] = args;
   const config = readConfig(options);
-  const { clientId, outbox, enabled, delivers, apiKey } = config;
+  const { clientId, enabled, delivers, apiKey } = config;
+  // Otherwise nothing is opened, and nothing is there.
+  const outbox = enabled ? config.outbox : memoryOutbox();
   const clock = systemClock;
   const hide = (text: string) => presentable(text, apiKey);
   const journal = createJournal({ logger: config.logger, clock, hide });
@@ -64,17 +68,16 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
   const delivery = createDelivery({
     ...{ ...config.delivery, confirmReferral: config.confirmReferral },
     ...{
-      destination: clientId,
       transport,
       calls: callsFor(clientId),
       keyOf: idempotencyKeys(apiKey?.reveal()),
     },
-    ...{ journal, hide, clock, circuits: outbox.circuits },
+    ...{ journal, hide, clock, unanswered: outbox.unanswered },
     onCapacity: () => outbox.wake(),
   });
   // First: an outbox that cannot be opened throws.
   if (enabled) {
-    checkUndici(import.meta.url);
+    checkUndici();
     const isTls = config.baseUrl.protocol === "https:";
     if (isTls && process.env.NODE_TLS_REJECT_UNAUTHORIZED === "0") journal.log("warn", UNCHECKED_TLS);
     inOwnContext(start);
@@ -89,6 +92,7 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
         "events wait in memory: what waits when this process ends is lost. Give the option `outbox`",
       );
     }
+    outbox.bind(clientId);
     outbox.start(delivery, {
       dropped: detached((event, reason) => journal.dropped(event.kind, reason, { event })),
       degraded: detached(({ message }) =>
@@ -98,6 +102,7 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
         ),
       ),
       recovered: detached(() => journal.log("warn", `the storage of the ${outbox.name} outbox works again`)),
+      erased: journal.erased,
       cautioned: detached((caution) => journal.log("warn", caution)),
     });
   }
@@ -146,7 +151,9 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
     trackRegistration: reporter<Registration>("registration"),
     trackPayment: reporter<Payment>("payment"),
     client,
-    ...createWithdrawal({ clientId, outbox }),
+    cancelPayment: async (paymentId: unknown) => outbox.cancel(paymentEventId(clientId, paymentId)),
+    personalData: async (person: Person) => outbox.personalData(person),
+    erase: async (person: Person) => outbox.erase(person),
     deadLetters: shownLetters(outbox.deadLetters, journal.decided),
     stats(): Stats {
       const { queued, scheduled, byKind, dead, oldest, trouble } = outbox.counts();

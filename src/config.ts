@@ -5,7 +5,7 @@ import type { Logger } from "./journal/journal.js";
 import type { AffiliateOptions, DeliverySettings } from "./options.js";
 import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
 import type { Outbox } from "./outbox/outbox.js";
-import { isLoopback, type OutgoingProxy } from "./service/dispatcher.js";
+import { isLoopback, isProxyAddress, type OutgoingProxy } from "./service/dispatcher.js";
 import { readOptions, type SchemaOf } from "./shared/read-options.js";
 import { Secret } from "./shared/secret.js";
 import { createSignatures, type Signatures } from "./shared/signatures.js";
@@ -199,6 +199,5 @@ function areSecrets(value: unknown): boolean {
 }
 
 function isProxy(address: string | URL): boolean {
-  if (address === "environment") return true;
-  return URL.canParse(String(address)) && /^https?:$/.test(new URL(address).protocol);
+  return address === "environment" || isProxyAddress(String(address));
 }

@@ -3,6 +3,7 @@ import type { Journal } from "./journal/journal.js";
 import { dueIn } from "./outbox/counts.js";
 import type { Outbox } from "./outbox/outbox.js";
 import type { Transport } from "./service/transport.js";
+import { errorFrom } from "./shared/errors.js";
 import { createProcessHooks } from "./shared/process-hooks.js";
 import { clearTimeout, monotonic, setTimeout, sleep } from "./shared/real-timers.js";
 
@@ -44,10 +45,8 @@ export function createShutdown(parts: {
   async function flush({ timeoutMs = DEFAULT_TIMEOUT_MS }: TimeLimit = {}) {
     const deadline = monotonic() + timeoutMs;
     // Other processes' events count too, and may not be counted yet.
-    if (outbox.look) {
-      await waitAtMost(timeoutMs, outbox.look());
-      outbox.wake();
-    }
+    await waitAtMost(timeoutMs, outbox.look());
+    outbox.wake();
     for (let looks = 1; ; looks++) {
       const remaining = deadline - monotonic();
       // What is left waits for a later attempt, or its endpoint is paused: the next process
@@ -55,7 +54,7 @@ export function createShutdown(parts: {
       // the outbox work.
       const isAllForNow = looks > 1 && outbox.idle === true && outbox.durable;
       // Another process may have delivered some of them.
-      if (isAllForNow && due() > 0 && outbox.look) await waitAtMost(remaining, outbox.look());
+      if (isAllForNow && due() > 0) await waitAtMost(remaining, outbox.look());
       const settled = isSettled();
       if (settled || isAllForNow || closing || !(remaining > 0))
         return { settled, left: outbox.counts().queued };
@@ -80,7 +79,7 @@ export function createShutdown(parts: {
     try {
       await close();
     } catch (error) {
-      journal.log("error", `${what} did not close: ${error}`);
+      journal.log("error", `${what} did not close: ${errorFrom(error)}`);
     }
   }
 

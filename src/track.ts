@@ -8,6 +8,7 @@ import type { DropReason, Journal, SkipReason } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { randomIdempotencyKey } from "./service/idempotency.js";
 import type { Clock } from "./shared/clock.js";
+import { errorFrom } from "./shared/errors.js";
 import { namedAs } from "./shared/printable.js";
 import type { Secret } from "./shared/secret.js";
 
@@ -53,7 +54,7 @@ export type Track = (
   consented?: boolean,
 ) => Promise<Receipt>;
 
-export interface TrackerParts {
+interface TrackerParts {
   readonly clientId: number;
   /**
    * Delivery derives each event's `Idempotency-Key` from it. Without one, an event keeps its own.
@@ -115,14 +116,11 @@ export function createTrack(parts: TrackerParts): Track {
       );
     }
     const isScheduled = (notBeforeOf(event) ?? 0) > now;
-    if (isScheduled && !outbox.cancel) {
-      return drop(event, "outbox", `the ${outbox.name} outbox cannot keep a payment until its \`notBefore\``);
-    }
     try {
       const added = await outbox.add(event, { transaction });
       if (added === "full") return drop(event, "full", `the ${outbox.name} outbox is full`);
       if (added === "duplicate") {
-        journal.duplicate(event, async () => outbox.reportedAt?.(event.id));
+        journal.duplicate(event, () => outbox.reportedAt(event.id));
         return { outcome: "duplicate", id: event.id };
       }
       journal.queued(event, isScheduled);
@@ -132,7 +130,7 @@ export function createTrack(parts: TrackerParts): Track {
         ...(added === "in-memory" && { reason: "storage-trouble" }),
       };
     } catch (error) {
-      return drop(event, "outbox", `the ${outbox.name} outbox did not take the event: ${error}`);
+      return drop(event, "outbox", `the ${outbox.name} outbox did not take the event: ${errorFrom(error)}`);
     }
   };
 }

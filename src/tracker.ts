@@ -106,7 +106,7 @@ export interface Affiliate extends RequestHandler {
    * @example
    * ```js
    * const receipt = await tracker.trackPayment(
-   *   { paymentId: invoice.id, customerEmail: user.email, leadValue: invoice.total },
+   *   { paymentId: order.id, customerEmail: user.email, leadValue: order.total },
    *   user.affiliate, // what `req.affiliate.snapshot()` gave at the sign-up
    * );
    * ```

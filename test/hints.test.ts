@@ -62,7 +62,7 @@ describe("outside production", () => {
       () => diskOutbox({ directory: scratchDirectory() }),
       /reported at (\S+Z), and is not sent again/,
     ],
-    ["another", () => Object.assign(memoryOutbox(), { reportedAt: undefined }), /reported (before), and/],
+    ["another", () => ({ ...memoryOutbox(), reportedAt: async () => undefined }), /reported (before), and/],
   ])(
     "a line says once that a report is a duplicate, and when the first one came: %s",
     async (_, outbox, when) => {

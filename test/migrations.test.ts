@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mysqlMigrations } from "express-affiliate/mysql";
 import { postgresMigrations } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import { migrations } from "../src/outbox/disk/file/schema.js";
+import { migrations } from "../src/outbox/disk/file/dialect.js";
 import { textOf } from "./helpers/docs/pages.js";
 import published from "./published-migrations.json" with { type: "json" };
 

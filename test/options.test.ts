@@ -31,6 +31,7 @@ describe("options", () => {
       "  - `delivery.timeoutMs` must be a positive number of milliseconds, got 0 (number)",
       "  - `delivery.concurency` is not an option; did you mean `concurrency`?",
       "  - `cookieNme` is not an option; did you mean `cookieName`?",
+      "(docs/errors.md#err_affiliate_options)",
     ]);
   });
 
@@ -48,7 +49,7 @@ describe("options", () => {
   it.each([undefined, null, 42, "https://tracking.example", []])(
     "refuses %o instead of options",
     (options) => {
-      expect(refusal(options).message).toBe("affiliate: options must be an object");
+      expect(refusal(options).message).toMatch(/^affiliate: options must be an object \(/);
     },
   );
 
@@ -104,6 +105,8 @@ describe("options", () => {
     ["waitUntil", {}],
     ["proxy", "proxy.example"],
     ["proxy", "socks5://proxy.example"],
+    ["proxy", "http://bob:100%@proxy.example"],
+    ["proxy", "http://proxy.example/path"],
     ["proxy", true],
     ["confirmReferral", "sometimes"],
     ["signed", ""],

@@ -1,11 +1,10 @@
 import express from "express";
-import { type AffiliateOptions, memoryOutbox, type Payment } from "express-affiliate";
+import type { AffiliateOptions, Payment } from "express-affiliate";
 import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { describe, expect, it, vi } from "vitest";
 import { overStorage } from "./helpers/played-storage.js";
-import { linesLogger, startTracker } from "./helpers/tracker.js";
-import { trackerWithService } from "./helpers/tracker-with-service.js";
+import { linesLogger, startTracker, trackerWithService } from "./helpers/tracker.js";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
@@ -84,16 +83,6 @@ describe("a payment with `notBefore`", () => {
     expect(await tracker.close({ timeoutMs: 60_000 })).toEqual({ left: 1, durable: false });
   });
 
-  it("does not wait in an outbox that has no `cancel`, and is rejected", async () => {
-    const logger = linesLogger();
-    const { cancel: _, ...outbox } = memoryOutbox();
-    const tracker = trackerWith({ outbox, logger });
-    const receipt = await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
-    expect(receipt).toEqual({ outcome: "rejected", reason: "outbox" });
-    expect(logger.lines.join()).toContain("the memory outbox cannot keep a payment until its `notBefore`");
-    await expect(tracker.cancelPayment("1")).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_UNABLE" });
-  });
-
   it("is unknown if nothing is sent", async () => {
     const tracker = trackerWith({ enabled: false });
     const receipt = await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
@@ -128,12 +117,6 @@ it("a recording outbox has scheduled payments among its events, until they are c
   expect(await tracker.erase({ email: "ADA@shop.example" })).toBe(1);
 
   expect(outbox.events.map(({ kind }) => kind)).toEqual(["registration"]);
-});
-
-it("an outbox that cannot search says so", async () => {
-  const tracker = trackerWith({ outbox: overStorage().outbox });
-  for (const refused of [tracker.personalData({ email: "a@b" }), tracker.erase({ email: "a@b" })])
-    await expect(refused).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_UNABLE" });
 });
 
 it("while the storage fails, a payment in memory is not cancelled: the call rejects, and works once the storage does", async () => {

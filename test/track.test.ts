@@ -39,3 +39,11 @@ it("a tracker hands an event to the outbox before it returns: a response that is
     expect(add).toHaveBeenCalledTimes(nth);
   }
 });
+
+it("a tracker rejects a report, and does not throw, whatever its outbox rejects with", async () => {
+  const outbox = memoryOutbox();
+  // Converting it to text throws.
+  vi.spyOn(outbox, "add").mockRejectedValue(Object.create(null));
+  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
+  expect(await pay(tracker)).toEqual({ outcome: "rejected", reason: "outbox" });
+});

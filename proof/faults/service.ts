@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { answer, type Conduct, startService } from "../shared/service.js";
+import { answer, type Conduct } from "../shared/service.js";
 
 /** Answers so, and takes nothing. */
 export const says =
@@ -22,8 +22,8 @@ export const faults: Readonly<Record<string, Conduct | undefined>> = {
   },
   "answers 500": says(500),
   "answers 503": says(503),
-  "answers 503 with Retry-After": says(503, { "retry-after": "20" }),
-  "answers 429 with Retry-After": says(429, { "retry-after": "20" }),
+  "answers 503 with Retry-After": says(503, { "retry-after": "3" }),
+  "answers 429 with Retry-After": says(429, { "retry-after": "3" }),
   "answers 429 without": says(429),
   "answers 401": says(401),
   "answers 404": says(404),
@@ -58,27 +58,3 @@ export const faults: Readonly<Record<string, Conduct | undefined>> = {
     flood();
   },
 };
-
-/** A tracking service that fails on command. */
-export async function startFailingService() {
-  let fault: keyof typeof faults | undefined;
-  const service = await startService((res, take, asked) => {
-    const misbehave = fault === undefined ? undefined : faults[fault];
-    if (misbehave) return misbehave(res, take, asked);
-    take();
-    answer(res, res.req.method === "POST" ? 201 : 200);
-  });
-  return {
-    service,
-    async fail(name: keyof typeof faults): Promise<void> {
-      fault = name;
-      if (faults[name] === undefined) await service.goAway();
-    },
-    async heal(): Promise<void> {
-      // What it has left hanging goes with the failure.
-      if (fault?.startsWith("hangs")) service.hangUp();
-      fault = undefined;
-      await service.comeBack();
-    },
-  };
-}

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Pool } from "undici";
 import { type Child, type Said, startChild } from "../shared/child.js";
+import { allHold, figures } from "../shared/figures.js";
 import { scratch } from "../shared/scratch.js";
-import { answer, startService } from "../shared/service.js";
+import { startService, wellAfter } from "../shared/service.js";
 import type { HostOptions } from "./host.js";
-import type { ShopOptions } from "./shop.js";
 
 const VISITORS = 32;
 const CONCURRENCY = 8;
@@ -20,11 +20,7 @@ const PATHS = ["/wrapped", "/called"] as const;
  */
 export async function proveAnswered(rounds: number): Promise<boolean> {
   let slowMs = 0;
-  const service = await startService((res, take) => {
-    take();
-    // Long enough for a kill to come in between.
-    setTimeout(answer, slowMs + Math.random() * 15, res);
-  });
+  const service = await startService(wellAfter(() => slowMs + Math.random() * 15));
   const answered = new Set<number>();
   const pathOf = new Map<number, string>();
   const held = new Set<number>();
@@ -40,7 +36,7 @@ export async function proveAnswered(rounds: number): Promise<boolean> {
       slowMs = state === "slow" ? SLOW_MS : 0;
       for (let round = 0; round < rounds; round++) {
         const shops = Array.from({ length: hosts }, () =>
-          start({ directory, task: "sell", url: service.url }),
+          start({ name: "shop", directory, task: "sell", url: service.url }),
         );
         await Promise.all(shops.map((shop) => sellUntilKilled(shop, VISITORS / hosts)));
         kills += hosts;
@@ -59,7 +55,7 @@ export async function proveAnswered(rounds: number): Promise<boolean> {
     if (error) errors.push(error);
   }
 
-  function start(options: HostOptions | ShopOptions): Child {
+  function start(options: HostOptions): Child {
     return startChild(fileURLToPath(import.meta.url), options, hear);
   }
 
@@ -95,22 +91,20 @@ export async function proveAnswered(rounds: number): Promise<boolean> {
     const arrived = service.arrivals.map(({ nth }) => nth);
     const there = new Set(arrived);
     const missing = [...answered].filter((id) => !there.has(id) && !held.has(id));
-    const twice = arrived.length - there.size;
-    console.log(`kills               ${kills}`);
-    console.log(`answered            ${answered.size} payments`);
-    console.log(`at the service      ${there.size} (the kill came before the answer for some)`);
-    console.log(
-      `held                ${held.size} payments whose delivery was cut short, for an operator to decide`,
+    for (const error of errors.slice(0, 10)) console.log(`unexpected: ${error}`);
+    const missedAt = (path: string) => missing.filter((id) => pathOf.get(id) === path).length;
+    return allHold(
+      figures(
+        ["kills", kills],
+        ["payments answered", answered.size, { atLeast: 1 }],
+        // The kill came before the answer for some.
+        ["payments at the service", there.size],
+        ["payments held: their delivery was cut short", held.size, { atMost: kills * CONCURRENCY }],
+        ...PATHS.map((path) => [`payments of ${path} missing`, missedAt(path), { atMost: 0 }] as const),
+        ["payments received twice", arrived.length - there.size, { atMost: 0 }],
+        ["unexpected", errors.length, { atMost: 0 }],
+      ),
     );
-    console.log(`missing             ${missing.length}`);
-    for (const path of PATHS) {
-      const ofPath = missing.filter((id) => pathOf.get(id) === path).length;
-      if (ofPath > 0) console.log(`  of ${path}`.padEnd(20) + ofPath);
-    }
-    console.log(`received twice      ${twice}`);
-    for (const error of errors.slice(0, 10)) console.log(`unexpected          ${error}`);
-    const isWell = missing.length + twice + errors.length === 0 && held.size <= kills * CONCURRENCY;
-    return isWell && answered.size > 0;
   }
 }
 

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Child, startChild } from "../shared/child.js";
+import { allHold, figures } from "../shared/figures.js";
 import { scratch } from "../shared/scratch.js";
-import { answer, outOfOrderIn, repeatedIn, startService } from "../shared/service.js";
+import { outOfOrderIn, repeatedIn, startService, wellAfter } from "../shared/service.js";
 import { keyOf } from "../shared/tracker.js";
 import type { HostOptions } from "./host.js";
 
@@ -17,11 +18,7 @@ const LATE_AT_MOST = 0.01;
  * have reached the service, once, in its visitor's order; or be held.
  */
 export async function proveAwaited(rounds: number): Promise<boolean> {
-  const service = await startService((res, take) => {
-    take();
-    // Long enough for a kill to come in between.
-    setTimeout(answer, Math.random() * 15, res);
-  });
+  const service = await startService(wellAfter(() => Math.random() * 15));
   const acknowledged = new Set<string>();
   const held = new Set<string>();
   const errors: string[] = [];
@@ -70,21 +67,25 @@ export async function proveAwaited(rounds: number): Promise<boolean> {
     const lost = [...acknowledged].filter((id) => !arrived.has(id) && !held.has(id)).length;
     const again = repeatedIn(arrivals);
     const twice = again.filter(({ isPayment }) => isPayment).length;
-    const outOfOrder = outOfOrderIn(arrivals);
-    console.log(`kills               ${kills}`);
-    console.log(`acknowledged        ${acknowledged.size}`);
-    console.log(`after a second      ${late} receipts more, which promise nothing`);
-    console.log(`at the service      ${arrived.size} (the kill came before the acknowledgement for some)`);
-    console.log(
-      `held                ${held.size} payments whose delivery was cut short, for an operator to decide`,
+    for (const error of errors.slice(0, 10)) console.log(`unexpected: ${error}`);
+    return allHold(
+      figures(
+        ["kills", kills],
+        ["events acknowledged", acknowledged.size],
+        [
+          "receipts after a second, which promise nothing",
+          late,
+          { atMost: LATE_AT_MOST * acknowledged.size },
+        ],
+        // The kill came before the acknowledgement for some.
+        ["events at the service", arrived.size],
+        ["payments held: their delivery was cut short", held.size],
+        ["events lost", lost, { atMost: 0 }],
+        ["payments received twice", twice, { atMost: 0 }],
+        ["others received twice, with the same key", again.length - twice],
+        ["events out of order", outOfOrderIn(arrivals), { atMost: 0 }],
+        ["unexpected", errors.length, { atMost: 0 }],
+      ),
     );
-    console.log(`lost                ${lost}`);
-    console.log(
-      `received twice      ${twice} payments; ${again.length - twice} others, sent again by the default policy with the same key`,
-    );
-    console.log(`out of order        ${outOfOrder}`);
-    for (const error of errors.slice(0, 10)) console.log(`unexpected          ${error}`);
-    const isPrompt = late < LATE_AT_MOST * acknowledged.size;
-    return lost === 0 && twice === 0 && outOfOrder === 0 && errors.length === 0 && isPrompt;
   }
 }

@@ -1,6 +1,8 @@
-import type { EventKind } from "express-affiliate";
+import express from "express";
+import type { Affiliate, EventKind } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { say } from "../shared/child.js";
+import { serve } from "../shared/serve.js";
 import { trackerOf, trackNth } from "../shared/tracker.js";
 
 const VISITORS = 8;
@@ -13,26 +15,23 @@ export interface HostOptions {
   readonly url: string;
   readonly directory: string;
   readonly name: string;
-  readonly task: "track" | "drain";
+  readonly task: keyof typeof TASKS;
 }
 
-/** A host: tracks until it is killed, or sends what others left. Prints each receipt at once. */
+const TASKS = { track, sell, drain };
+
+/** A host: tracks or sells until it is killed, or sends what others left. Says what happens. */
 export async function runHost({ url, directory, name, task }: HostOptions): Promise<void> {
   const tracker = trackerOf(url, {
     outbox: diskOutbox({ directory }),
     logger: { warn() {}, error: (line) => say({ error: String(line) }) },
   });
+  await TASKS[task](tracker, name);
+}
 
-  if (task === "track") {
-    for (let visitor = 0; visitor < VISITORS; visitor++) void visit(`${name}-${visitor}`);
-    return;
-  }
-  while (tracker.stats().queued > 0) await tracker.flush({ timeoutMs: 1_000 });
-  for (const letter of await tracker.deadLetters.list({ limit: 1_000_000 })) {
-    const { id, reason, event } = letter;
-    say({ dead: id, reason, nth: "leadValue" in event ? event.leadValue : 0 });
-  }
-  await tracker.close();
+/** Prints each receipt at once. */
+function track(tracker: Affiliate, name: string): void {
+  for (let visitor = 0; visitor < VISITORS; visitor++) void visit(`${name}-${visitor}`);
 
   async function visit(name: string): Promise<void> {
     for (let nth = 1; ; nth++) {
@@ -46,4 +45,36 @@ export async function runHost({ url, directory, name, task }: HostOptions): Prom
       if (nth % 10 === 0) await new Promise(setImmediate);
     }
   }
+}
+
+/** A shop that awaits nothing: both of its checkouts answer before the receipt is there. */
+async function sell(tracker: Affiliate): Promise<void> {
+  const app = express();
+  app.use(express.json(), tracker);
+  const paymentOf = ({ id }: { id: number }) => ({
+    ...{ paymentId: id, customerEmail: "ann@shop.example", leadValue: id },
+  });
+
+  app.post(
+    "/wrapped",
+    tracker.onPayment((req, res) => {
+      setImmediate(() => res.json({ paid: true }));
+      return paymentOf(req.body);
+    }),
+  );
+  app.post("/called", (req, res) => {
+    void req.affiliate?.trackPayment(paymentOf(req.body));
+    res.json({ paid: true });
+  });
+
+  const { port } = await serve(app);
+  say({ port });
+}
+
+async function drain(tracker: Affiliate): Promise<void> {
+  while (tracker.stats().queued > 0) await tracker.flush({ timeoutMs: 1_000 });
+  for (const { id, reason, event } of await tracker.deadLetters.list({ limit: 1_000_000 })) {
+    say({ dead: id, reason, nth: "leadValue" in event ? event.leadValue : 0 });
+  }
+  await tracker.close();
 }

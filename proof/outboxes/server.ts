@@ -8,6 +8,7 @@ import { createCounts } from "../../src/outbox/queue/counts.js";
 import type { Database } from "../../src/outbox/queue/database.js";
 import { createQueue } from "../../src/outbox/queue/queue.js";
 import type { SqlOutbox } from "../../src/outbox/queue/queue-outbox.js";
+import { Scope } from "../../src/outbox/queue/scope.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
 import { systemClock } from "../../src/shared/clock.js";
 import { DESTINATION } from "../../test/contract/samples.js";
@@ -16,6 +17,12 @@ import { startMariaDb } from "../../test/helpers/mariadb.js";
 
 /** Which outbox a proof is about. */
 export type Kind = "postgres" | "mysql";
+
+/** Settings of a server without flushes, for proofs that are not about how fast the disk is. */
+export const UNFLUSHED = {
+  postgres: { fsync: "off" },
+  mysql: { "innodb-flush-log-at-trx-commit": 0 },
+} satisfies Record<Kind, object>;
 
 /** A database server that a proof has started. */
 export interface Server {
@@ -87,15 +94,16 @@ export function open(
 
 function claiming(database: Database): Opened["claim"] {
   const nothing = () => {};
+  const scope = new Scope(DESTINATION);
   const queue = createQueue(database, {
     ...{ leaseMs: 60_000, rememberMs: 86_400_000, clock: systemClock },
-    counts: createCounts(async () => []),
+    ...{ scope, counts: createCounts(async () => [], scope) },
     ...{ wake: nothing, onDeath: nothing, onCrowded: nothing },
   });
   return async (limit) => {
     const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit }));
     const began = performance.now();
-    const claims = await queue.claim({ destination: DESTINATION, limit, lanes });
+    const claims = await queue.claim({ limit, lanes });
     const took = performance.now() - began;
     await queue.settle(claims.map((claim) => [claim, { type: "release" }]));
     return took;

@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
+import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "undici";
@@ -17,38 +18,49 @@ export interface Program {
   stop(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
-export interface ProgramOptions {
+interface Place {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The user that it runs as. Default: that of this process. */
+  readonly uid?: number | undefined;
+  readonly gid?: number | undefined;
 }
 
-const running = new Set<ChildProcess>();
+type Child = ChildProcessByStdio<null, Readable, Readable>;
+
+const running = new Set<Child>();
 process.on("exit", () => {
   for (const child of running) signal(child, "SIGKILL");
 });
 
-/** Resolves when the address answers below 500. @throws if the program ends, or takes too long. */
-export async function startProgram(
-  [command = "", ...args]: readonly string[],
-  { cwd, env }: ProgramOptions,
-  address: string,
-): Promise<Program> {
-  // In a process group of its own, so that what it starts ends with it.
-  const child = spawn(command, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+/** In a process group of its own, so that what it starts ends with it. */
+function begin([command = "", ...args]: readonly string[], place: Place): Child {
+  const child = spawn(command, args, { ...place, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   running.add(child);
+  return child;
+}
+
+/** Resolves when it is there. @throws if the program ends, or takes too long. */
+export async function startProgram(
+  command: readonly string[],
+  place: Place,
+  isThere: () => Promise<boolean>,
+): Promise<Program> {
+  const child = begin(command, place);
   let said = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text) => {
       said = (said + text).slice(-MOST_LOG);
     });
   }
-  const ended = once(child, "exit").catch((error) => {
-    said += String(error);
-  });
   let isOver = false;
-  ended.then(() => {
-    isOver = true;
-  });
+  const ended = once(child, "exit")
+    .catch((error) => {
+      said += String(error);
+    })
+    .finally(() => {
+      isOver = true;
+    });
 
   async function stop(how: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
     if (!isOver) signal(child, how);
@@ -61,25 +73,24 @@ export async function startProgram(
   }
 
   const until = performance.now() + PATIENCE_MS;
-  while (!(await answers(address))) {
+  while (!(await isThere())) {
     const isLate = performance.now() > until;
     if (isOver || isLate) {
       await stop("SIGKILL");
       const what = isLate ? `did not answer within ${PATIENCE_MS / 1_000} s` : "ended";
-      throw new Error(`${command} ${args.join(" ")} ${what}:\n${said.slice(-MOST_SAID)}`);
+      throw new Error(`${command.join(" ")} ${what}:\n${said.slice(-MOST_SAID)}`);
     }
-    await sleep(100);
+    await sleep(50);
   }
   return { log: () => said, stop };
 }
 
 /** Resolves to what a command has printed. @throws with the end of that if it fails or is late. */
 export async function runCommand(
-  [command = "", ...args]: readonly string[],
-  { cwd, env, withinMs = COMMAND_MS }: ProgramOptions & { readonly withinMs?: number },
+  command: readonly string[],
+  { withinMs = COMMAND_MS, ...place }: Place & { readonly withinMs?: number },
 ): Promise<string> {
-  const child = spawn(command, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
-  running.add(child);
+  const child = begin(command, place);
   const late = setTimeout(() => signal(child, "SIGKILL"), withinMs);
   try {
     const [[code, how], stdout, stderr] = await Promise.all([
@@ -90,14 +101,15 @@ export async function runCommand(
     if (code === 0) return stdout;
     throw new Error(`${how ?? code}:\n${(stdout + stderr).slice(-MOST_SAID)}`);
   } catch (error) {
-    throw new Error(`${command} ${args.join(" ")} failed: ${(error as Error).message}`);
+    throw new Error(`${command.join(" ")} failed: ${(error as Error).message}`);
   } finally {
     clearTimeout(late);
     running.delete(child);
   }
 }
 
-async function answers(address: string): Promise<boolean> {
+/** Whether an address answers below 500. */
+export async function answers(address: string): Promise<boolean> {
   try {
     const { statusCode, body } = await request(address, { headersTimeout: 30_000 });
     await body.dump();
@@ -107,7 +119,7 @@ async function answers(address: string): Promise<boolean> {
   }
 }
 
-function signal({ pid }: ChildProcess, name: NodeJS.Signals): void {
+function signal({ pid }: Child, name: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(-pid, name);
   } catch {

@@ -17,16 +17,13 @@ export function partsOf(folder: string): string[] {
 
 /**
  * Runs the parts of a proof that are named, or all: each is the default export of a file in
- * proof/FOLDER/. Prints what each shows. Exits with 1 if a name is unknown, if a part throws, if a
- * bound was missed, or when the time is up.
- *
- * @param limitMs how long all parts together may take. Default: as long as they need.
+ * proof/FOLDER/. Prints what each shows. Exits with 1 if a name is unknown, if a part throws, or if
+ * a bound was missed.
  */
 export async function runParts<Part extends { readonly title: string }>(
   folder: string,
   names: readonly string[],
   prove: (part: Part, name: string) => Promise<Shown>,
-  { limitMs }: { readonly limitMs?: number } = {},
 ): Promise<never> {
   const known = partsOf(folder);
   const unknown = names.filter((name) => !known.includes(name));
@@ -35,16 +32,7 @@ export async function runParts<Part extends { readonly title: string }>(
     process.exit(1);
   }
   const missed: string[] = [];
-  const left = [...(names.length > 0 ? names : known)];
-  if (limitMs !== undefined) {
-    setTimeout(() => {
-      const failed = missed.length > 0 ? `; failed: ${missed.join(", ")}` : "";
-      console.error(`\nthe time is up; not walked: ${left.join(", ")}${failed}`);
-      process.exit(1);
-    }, limitMs);
-  }
-  while (left.length > 0) {
-    const name = left[0] as string;
+  for (const name of names.length > 0 ? names : known) {
     let title = `\n${name}`;
     try {
       const part: Part = (await import(new URL(`${folder}/${name}.js`, import.meta.url).href)).default;
@@ -57,19 +45,7 @@ export async function runParts<Part extends { readonly title: string }>(
       console.error(title, error);
       missed.push(name);
     }
-    left.shift();
   }
   console.log(missed.length === 0 ? "\nall bounds are kept" : `\nfailed: ${missed.join(", ")}`);
   process.exit(missed.length === 0 ? 0 : 1);
-}
-
-/** Rows of cells as lines, with columns of equal width. */
-export function columns(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((text, column) => text.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
 }

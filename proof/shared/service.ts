@@ -29,6 +29,14 @@ const well: Conduct = (res, take) => {
   answer(res);
 };
 
+/** The same, and says so after this long: a kill may come in between. */
+export const wellAfter =
+  (ms: () => number): Conduct =>
+  (res, take) => {
+    take();
+    setTimeout(answer, ms(), res);
+  };
+
 /** A tracking service that records each event every time it takes it, and can be down. */
 export async function startService(conduct = well) {
   const arrivals: Arrival[] = [];

@@ -138,7 +138,7 @@ async function count(world: World, check: () => void): Promise<void> {
     world.as(slot, ({ outbox }) => {
       counting++;
       const counted = () => void counting--;
-      outbox.look?.().then(counted, counted);
+      outbox.look().then(counted, counted);
     });
   }
   do await clock.passUntil(clock.monotonic() + COUNTING_MS, check);

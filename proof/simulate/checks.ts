@@ -4,10 +4,10 @@ import type { Ledger, Watcher } from "./ledger.js";
 import { Pauses } from "./pauses.js";
 import type { Request } from "./service.js";
 
-/** Only after these may a payment be sent again: the service cannot have taken it (DESIGN §4). */
+/** Only after these may a payment be sent again: the service cannot have taken it (docs/delivery.md). */
 const MAY_GO_AGAIN = new Set(["failed", "refused", "throttled"]);
 
-/** Compares each request and each notice, as it happens, with DESIGN §3 to §5. */
+/** Compares each request and each notice, as it happens, with what the guides promise. */
 export function watcherOf(ledger: Ledger): Watcher {
   const pauses = new Pauses(ledger);
   return {

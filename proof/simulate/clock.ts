@@ -121,13 +121,18 @@ export class VirtualClock {
   async passUntil(until: number, each: () => void): Promise<void> {
     await this.settle();
     each();
+    let isDue = false;
     for (let next = this.#first; next && next.at <= until; next = this.#first) {
       this.#first = melded(next.left, next.right);
-      if (next.cancelled || !next.owner.isAlive) continue;
-      this.#elapsed = Math.max(this.#elapsed, next.at);
-      const timer = next;
-      this.soon(next.owner, () => timer.cancelled || timer.task());
-      if (this.#first?.at === next.at) continue;
+      if (!next.cancelled && next.owner.isAlive) {
+        this.#elapsed = Math.max(this.#elapsed, next.at);
+        const timer = next;
+        this.soon(next.owner, () => timer.cancelled || timer.task());
+        isDue = true;
+      }
+      // All of one moment together, the last of which may be cancelled.
+      if (!isDue || this.#first?.at === next.at) continue;
+      isDue = false;
       await this.settle();
       each();
     }

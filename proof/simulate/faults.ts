@@ -1,4 +1,4 @@
-/** DESIGN's table of outcomes, read a second time: this shares nothing with src/delivery. */
+/** The table of outcomes in docs/delivery.md, read a second time: this shares nothing with src/delivery. */
 export type Meaning =
   | "delivered"
   | "rejected"
@@ -49,7 +49,7 @@ export const well: Behaviour = { meaning: "delivered", takes: true, afterMs: 20,
 /** The name of a service that never answers. */
 export const SILENCE = "is silent";
 
-/** Every way of DESIGN §4. These concern the whole service. */
+/** Every way of docs/delivery.md. These concern the whole service. */
 export const OF_THE_ORIGIN: Readonly<Record<string, Behaviour>> = {
   "refuses connections": breaks("unreachable", "ECONNREFUSED", 1),
   "is unknown to DNS": breaks("unreachable", "ENOTFOUND", 5),

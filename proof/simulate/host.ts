@@ -1,4 +1,3 @@
-import type { Delivery } from "../../src/delivery/delivery.js";
 import type { Owner } from "./clock.js";
 import type { Disk } from "./disk.js";
 import type { Service } from "./service.js";
@@ -33,8 +32,6 @@ export interface Host {
   /** How large the file may grow, if it is less than the option allows. */
   readonly maxBytes?: number | undefined;
   readonly service: Service;
-  /** Plants a bug. */
-  readonly sabotage?: ((delivery: Delivery) => void) | undefined;
   /** A number from 0 up to 1. */
   random(): number;
   threadsStarted: number;

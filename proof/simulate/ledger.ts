@@ -188,9 +188,12 @@ export class Ledger implements Observer {
   taken(request: Request): void {
     const record = this.find(request.program, request.call.idempotencyKey);
     if (record) {
-      record.taken++;
       record.wasTaken = true;
-      record.takenAt ??= this.#clock.monotonic();
+      // One from before `forgetAll` may be taken late.
+      if (record.requests.includes(request)) {
+        record.taken++;
+        record.takenAt ??= this.#clock.monotonic();
+      }
     }
     this.write(`the service takes ${record?.name}`);
   }

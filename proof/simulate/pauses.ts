@@ -8,7 +8,7 @@ import type { Request } from "./service.js";
 const CONNECTING_MS = 10;
 const SHORTEST_MS = 1_000;
 
-/** When services asked processes for a pause at an endpoint, and until when (DESIGN §4). */
+/** When services asked processes for a pause at an endpoint, and until when (docs/delivery.md). */
 export class Pauses {
   readonly #ledger: Ledger;
   readonly #pauses = new Map<string, { readonly since: number; readonly until: number }>();

@@ -74,7 +74,6 @@ export function startProcess(world: World, owner: Owner, slot: Slot): TrackerPro
   });
   const transport = createTransport(program);
   const delivery = createDelivery({
-    destination: clientId,
     transport,
     calls: callsFor(clientId),
     // The ledger knows events by their ids.
@@ -84,11 +83,10 @@ export function startProcess(world: World, owner: Owner, slot: Slot): TrackerPro
     maxAgeMs: schedule.maxAgeMs,
     ambiguous: IF_MAYBE_TAKEN,
     confirmReferral: "login-session",
-    circuits: outbox.circuits,
+    unanswered: outbox.unanswered,
     onCapacity: () => outbox.wake(),
     ...{ journal, clock, random },
   });
-  host.sabotage?.(delivery);
   const shutdown = createShutdown({ outbox, delivery, transport, journal });
   const track: Track = createTrack({
     apiKey: new Secret(API_KEY),
@@ -105,6 +103,7 @@ export function startProcess(world: World, owner: Owner, slot: Slot): TrackerPro
   }
   // For events that were in the outbox alone: the journal has notices of refused ones too.
   const dropped = ledger.listener(process, "dropped");
+  outbox.bind(clientId);
   outbox.start(delivery, {
     dropped(event, reason) {
       journal.dropped(event.kind, reason, { event });

@@ -55,5 +55,3 @@ export function sleep(
 
 export const monotonic = (): number => theClock().monotonic();
 export const now = (): number => theClock().now();
-export const timersAreFaked = (): boolean => false;
-export const nextTick = process.nextTick.bind(process);

@@ -1,7 +1,7 @@
 import type { Broken } from "./broken.js";
 import type { Owner } from "./clock.js";
 import type { Disk } from "./disk.js";
-import type { Host, HostOfSlot } from "./host.js";
+import type { HostOfSlot } from "./host.js";
 import type { TrackerProcess } from "./process.js";
 import type { SqlServer } from "./sql/server.js";
 
@@ -15,9 +15,8 @@ export interface Outcome {
   readonly trace: readonly string[] | undefined;
 }
 
-/** A bug to plant in each process as it starts, in each delivery, or in the disk. */
+/** A bug to plant in each process as it starts, or in the disk. */
 export interface Sabotage {
-  delivery?: Host["sabotage"];
   process?(process: TrackerProcess): void;
   disk?(disk: Disk): void;
 }

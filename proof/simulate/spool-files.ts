@@ -27,8 +27,7 @@ export function createSpoolFile(path: string): SpoolFile {
   const writer = here();
   const { spools } = writer.disk;
   const file: VirtualSpool = { writer, content: Buffer.alloc(0), isSealed: false, isDeleted: false };
-  let at = path;
-  spools.set(at, file);
+  spools.set(path, file);
 
   return {
     append(text) {
@@ -45,14 +44,9 @@ export function createSpoolFile(path: string): SpoolFile {
     empty() {
       file.content = Buffer.alloc(0);
     },
-    rename(to) {
-      spools.delete(at);
-      spools.set(to, file);
-      at = to;
-    },
     flush() {},
     close() {},
-    remove: () => void spools.delete(at),
+    remove: () => void spools.delete(path),
   };
 }
 

@@ -115,7 +115,7 @@ function cancel(world: World, slot: Slot, { nth }: Extract<Step, { do: "cancel" 
     const record = scheduled[nth % Math.max(1, scheduled.length)];
     if (!record) return;
     record.isToBeCancelled = true;
-    outbox.cancel?.(record.id).then(
+    outbox.cancel(record.id).then(
       (outcome) => {
         ledger.write(`${owner.name}: ${record.name} is ${outcome}`);
         if (outcome !== "cancelled" || !owner.isAlive || record.ends.at(-1) === "discarded") return;

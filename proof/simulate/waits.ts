@@ -8,7 +8,7 @@ const ATTEMPT_MS = 10 * SECOND_MS;
 /** What one event may take. On MySQL it is several statements, each up to 40 ms on its way. */
 const eachMs = ({ schedule }: World): number => (schedule.outbox === "mysql" ? 45 : 20);
 
-/** How long an event may wait for others: the table of DESIGN §4, by the schedule's profile. */
+/** How long an event may wait for others: the bounds of docs/delivery.md, by the schedule's profile. */
 export function checkWaits(world: World): void {
   const { profile } = world.schedule;
   const many = world.ledger.records.size * eachMs(world);

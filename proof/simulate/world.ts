@@ -54,7 +54,6 @@ export class World {
         faultsSeen: 0,
         maxBytes: schedule.bounds?.maxBytes,
         service: this.service,
-        sabotage: options.sabotage?.delivery,
       },
     }));
     this.ledger.watcher = watcherOf(this.ledger);

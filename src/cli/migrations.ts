@@ -36,12 +36,13 @@ export function migrationsCommand(args: string[], terminal: Terminal): number {
         help: { type: "boolean", short: "h" },
       },
     });
-    if (!/^\d+$/.test(values.from)) throw new Error("--from must be a version's number");
     const { mysql, schema, prefix } = values;
     if (mysql && schema !== undefined)
       throw new Error("--schema goes without --mysql; --prefix goes with it");
     if (!mysql && prefix !== undefined) throw new Error("--prefix goes with --mysql");
     const migrations = mysql ? mysqlMigrations(prefix) : postgresMigrations(schema);
+    if (!/^\d+$/.test(values.from) || Number(values.from) > migrations.length)
+      throw new Error(`--from must be a version's number, 0 to ${migrations.length}`);
     if (values.help) stdout(help);
     else stdout(migrations.slice(Number(values.from)).join("\n"));
     return 0;

@@ -12,7 +12,7 @@ import { type Attribution, isTextOfNothing } from "./visitor-ids.js";
 
 const ofThisProcess = createPseudonyms(undefined);
 
-export interface EventContext {
+interface EventContext {
   readonly clientId: number;
   readonly now: number;
   /** Default: that of this process, without an API key. */
@@ -74,7 +74,7 @@ function storedData<Data extends object>(data: Data, provenance: Provenance): Da
 }
 
 /** Reads what a host reports, or says why it is no event. */
-export function dataFrom<Kind extends EventKind>(
+function dataFrom<Kind extends EventKind>(
   kind: Kind,
   input: unknown,
   ids: Attribution,

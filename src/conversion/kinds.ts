@@ -23,7 +23,7 @@ export type KindTable = { readonly [Kind in EventKind]: KindRow<EventData[Kind]>
 
 /**
  * The kinds of events, the least urgent first. A kind's priority is its place: 1, 2, 3. SQL stores
- * it, so never move a published kind: add a new one last. (0 in MySQL: no claim has looked yet.)
+ * it, so never move a published kind: add a new one last.
  *
  * A new kind needs a file beside `payment.ts`, an entry here and in `EventData`, and a call in
  * `service/calls.ts`. Its methods go in `tracker.ts`, `affiliate.ts`, `request/visitor.ts` and
@@ -65,13 +65,12 @@ export function priorityOf(kind: EventKind): number {
   return PRIORITIES[kind];
 }
 
-export function kindOfPriority(priority: number): EventKind {
-  return LEAST_URGENT_FIRST[priority - 1] as EventKind;
+export function isMoreUrgent(one: EventKind, other: EventKind): boolean {
+  return PRIORITIES[one] > PRIORITIES[other];
 }
 
-/** Whether the events before it may inherit this kind's priority: not if it is the lowest. */
-export function isInheritable(kind: EventKind): boolean {
-  return priorityOf(kind) > 1;
+export function kindOfPriority(priority: number): EventKind {
+  return LEAST_URGENT_FIRST[priority - 1] as EventKind;
 }
 
 /** One value for each kind. No `Object.fromEntries`: it adds microseconds to each snapshot. */

@@ -13,13 +13,10 @@ import { printable } from "../shared/printable.js";
 import { Secret } from "../shared/secret.js";
 import { Refused } from "./http.js";
 
-/** The outbox bounds how many it keeps. */
-const NO_LIMIT = 2 ** 31 - 1;
-
 const kind = z.optional(z.enum(LEAST_URGENT_FIRST));
 const reason = z.optional(z.enum(DEATH_REASONS));
 
-export const filterSchema = { kind, reason };
+const filterSchema = { kind, reason };
 
 export const querySchema = z.object({
   ...filterSchema,
@@ -35,7 +32,7 @@ export async function listFor(deadLetters: DeadLetters, query: z.output<typeof q
 
 /** How many are meant, and what the payments among them come to. */
 export async function sumOf(deadLetters: DeadLetters, filter: DeadLetterFilter) {
-  const sums = await (deadLetters.sums ?? ((wanted = {}) => sumsIn(deadLetters, wanted)))(filter);
+  const sums = await deadLetters.sums(filter);
   const add = (of: (part: DeadLetterSum) => number) => sums.reduce((sum, part) => sum + of(part), 0);
   return {
     count: add(({ count }) => count),
@@ -44,20 +41,6 @@ export async function sumOf(deadLetters: DeadLetters, filter: DeadLetterFilter) 
     // Amounts have six decimals at most; sums of binary fractions have more.
     amount: Math.round(add(({ amount }) => amount) * 1e6) / 1e6,
   };
-}
-
-export async function idsOf(deadLetters: DeadLetters, filter: DeadLetterFilter): Promise<readonly string[]> {
-  if (deadLetters.ids) return deadLetters.ids(filter);
-  return (await deadLetters.list({ ...filter, limit: NO_LIMIT })).map(({ id }) => id);
-}
-
-/** For an outbox without sums: one of memory, or of the host's own. */
-async function sumsIn(deadLetters: DeadLetters, filter: DeadLetterFilter): Promise<DeadLetterSum[]> {
-  const letters = await deadLetters.list({ ...filter, limit: NO_LIMIT });
-  return letters.map(({ kind, reason, event }) => {
-    const { leadValue = 0 } = fieldsOf(event);
-    return { kind, reason, count: 1, amount: leadValue };
-  });
 }
 
 /** No address in full, no name, and no session id, which may be a login's. */
@@ -101,25 +84,25 @@ export function shownText(text: string, address?: Secret): string {
   return hidden.length > LONGEST ? `${hidden.slice(0, LONGEST)}…` : hidden;
 }
 
-export function shownAddress(address: string): string {
+function shownAddress(address: string): string {
   return printable(maskEmail(address));
 }
 
 const one = z.strictObject({
   id: z.string().check(z.minLength(1), z.maxLength(256)),
-  /** The page has asked: it is to be sent although the service may have it. */
+  /** The reader wants it sent although the service may have it. */
   unconfirmed: z.optional(z.literal(true)),
 });
 const many = z.strictObject({
   ...filterSchema,
-  /** How many the page has asked about. */
+  /** How many the reader was asked about. */
   count: z.int().check(z.minimum(0)),
 });
 const schema = z.union([one, many]);
 type Wanted = z.output<typeof schema>;
 
-/** What the page may do to dead letters, for `by`. Resolves with how many it was done to. */
-export type Action = (deadLetters: DeadLetters, wanted: Wanted, by?: string) => Promise<number>;
+/** Retries or discards dead letters, for `by`. Resolves with their number. */
+type Action = (deadLetters: DeadLetters, wanted: Wanted, by?: string) => Promise<number>;
 
 export function wantedFrom(body: unknown): Wanted {
   const { success, data } = schema.safeParse(body);
@@ -127,7 +110,7 @@ export function wantedFrom(body: unknown): Wanted {
   return data;
 }
 
-/** Those that the service may have only if the page has asked about them. */
+/** Retries an unconfirmed dead letter only if the page has asked the reader about it. */
 export const retry: Action = async (deadLetters, wanted, by) => {
   if (!("id" in wanted)) return toAll("retry", deadLetters, wanted, by);
   const letter = await letterOf(deadLetters, wanted.id);
@@ -164,7 +147,7 @@ function decided(
   return 1;
 }
 
-/** If any are discarded or unconfirmed: exactly those that the page has asked about. */
+/** Refuses to discard, or to retry unconfirmed ones, if their number is not what the reader saw. */
 async function toAll(
   action: "retry" | "discard",
   deadLetters: DeadLetters,
@@ -173,16 +156,21 @@ async function toAll(
 ): Promise<number> {
   const filter = { ...(kind && { kind }), ...(reason && { reason }) };
   const { payments, amount } = await sumOf(deadLetters, filter);
-  const ids = action === "retry" && reason !== "unconfirmed" ? undefined : await idsOf(deadLetters, filter);
+  const ids = action === "retry" && reason !== "unconfirmed" ? undefined : await deadLetters.ids(filter);
   if (ids && ids.length !== asked) {
     throw new Refused(409, `There are ${ids.length} of them now, not ${asked}. Look again, then decide.`);
   }
   let count = 0;
-  if (action === "retry") count = await deadLetters.retryAll(filter);
-  else for (const id of ids ?? []) if (await deadLetters.discard(id)) count++;
-  // Without a reason, the unconfirmed ones are left alone: the sum is not theirs alone.
-  const isSum = payments > 0 && (action === "discard" || reason !== undefined);
-  const more = { ...(isSum && { amount }), ...(by !== undefined && { by }) };
-  if (count > 0) deadLetters.decided?.({ action, count, ...filter, ...more });
+  try {
+    // One by one: more may have become dead letters meanwhile.
+    if (ids) for (const id of ids) count += Number(await deadLetters[action](id));
+    else count = await deadLetters.retryAll(filter);
+  } finally {
+    // A retry without a reason leaves out the unconfirmed ones, which the sum includes.
+    const isWhole = count === (ids?.length ?? asked);
+    const isSum = payments > 0 && isWhole && (action === "discard" || reason !== undefined);
+    const more = { ...(isSum && { amount }), ...(by !== undefined && { by }) };
+    if (count > 0) deadLetters.decided?.({ action, count, ...filter, ...more });
+  }
   return count;
 }

@@ -4,7 +4,7 @@ import type { Journal } from "../journal/journal.js";
 import type { Claim, Verdict } from "../outbox/claim.js";
 import { type Answer, type Attempt, unsendable } from "../service/attempt.js";
 import { type Call, type Calls, callFor } from "../service/calls.js";
-import { byEndpoint, kindOf } from "../service/endpoints.js";
+import { byEndpoint, type Endpoint } from "../service/endpoints.js";
 import type { Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
 import { errorCodeOf, errorFrom } from "../shared/errors.js";
@@ -12,11 +12,17 @@ import { harmless } from "../shared/harmless.js";
 import { type Details, detailsOf } from "./details.js";
 import type { Ticket } from "./endpoint-health.js";
 import type { Health } from "./health.js";
-import { type Context, type EndedAttempt, findingOf, mayBeTaken, postponed, verdictOn } from "./meaning.js";
+import {
+  type Context,
+  type EndedAttempt,
+  findingOf,
+  mayHaveBeenTaken,
+  postponed,
+  verdictOn,
+} from "./meaning.js";
 import { outcomeOf, pauseReasonOf } from "./outcome.js";
 import { Progress } from "./progress.js";
 import { type ConfirmReferral, ReferralCheck } from "./referral.js";
-import type { SharedCircuits } from "./shared-circuits.js";
 
 /** An answer counts once its head is there: no slot waits longer for a message or a lead id. */
 export const BODY_MS = 1_000;
@@ -40,6 +46,7 @@ export type DeliveryJournal = Pick<
   | "refused"
   | "unconfirmed"
   | "log"
+  | "once"
 >;
 
 export interface AttemptOptions {
@@ -60,7 +67,8 @@ export interface AttemptOptions {
 
 interface Parts extends AttemptOptions {
   readonly health: Health;
-  readonly shared: SharedCircuits | undefined;
+  /** Tells `health` what other processes show of an endpoint. Never rejects. */
+  readonly look: (endpoint: Endpoint) => Promise<void>;
   /** Reports pauses that have begun or ended to the journal. Never throws. */
   readonly announce: (details: () => Details) => void;
   readonly hasStopped: () => boolean;
@@ -68,17 +76,12 @@ interface Parts extends AttemptOptions {
 
 export function createAttempts(parts: Parts) {
   const { transport, calls, keyOf, maxAgeMs, ambiguous, journal, clock, random = Math.random } = parts;
-  const { health, shared, announce, hasStopped } = parts;
+  const { health, look, announce, hasStopped } = parts;
   const { confirmReferral: mode = "never" } = parts;
   const referral = new ReferralCheck({ transport, calls, mode, bodyMs: BODY_MS });
   /** When each endpoint last took an event, in milliseconds since the epoch. */
   const passedAt = byEndpoint(() => 0);
-  const told = new Set<string>();
-
-  function tellOnce(line: string): void {
-    if (!told.has(line)) harmless(() => journal.log("warn", line));
-    told.add(line);
-  }
+  const tellOnce = (line: string) => harmless(() => journal.once("warn", line, line));
 
   /** Whatever throws, the ticket is released, and what is known of the attempt decides. */
   async function attempt(claim: Claim): Promise<Verdict> {
@@ -100,17 +103,18 @@ export function createAttempts(parts: Parts) {
       harmless(() => journal.attempt(claim.event, claim.history.attempts + 1, clock.now()));
     const isAsked = referral.isDue(claim.event);
     if (isAsked) begins();
-    // Last, because it takes the probe of all processes: an event that is skipped needs none.
-    const verdict =
-      (isAsked && (await confirm(claim, progress))) || (await circuitForbids(claim, ticket, progress));
+    const verdict = isAsked && (await confirm(claim, progress));
     if (verdict) return verdict;
+    // Last: an event that is skipped costs nothing.
+    if (ticket.health.hasToLook(clock.monotonic())) await look(claim.lane.endpoint);
+    if (hasStopped() || ticket.health.forbids(ticket, clock.monotonic())) return { type: "release" };
     if (!isAsked) begins();
     return send(claim, progress);
   }
 
   /** Asks whether the event may be sent. If not, resolves to its verdict. */
   async function confirm(claim: Claim, progress: Progress): Promise<Verdict | undefined> {
-    const answer = await referral.ask(claim.event, clock.monotonic);
+    const answer = await referral.ask(claim.event, clock);
     if (answer.type === "referred") return undefined;
     if (answer.type === "unanswered") {
       harmless(() => journal.unconfirmed(details(answer.attempt, claim.event).message));
@@ -119,28 +123,15 @@ export function createAttempts(parts: Parts) {
     if (answer.type === "not-referred" || answer.type === "not-asked") {
       progress.release();
       if (answer.type === "not-referred") return { type: "skipped", reason: answer.type };
-      return { type: "retry", inMs: answer.forMs, history: { ...claim.history, triedAt: clock.now() } };
+      const history = { ...claim.history, maybeTaken: mayHaveBeenTaken(claim), triedAt: clock.now() };
+      return { type: "retry", inMs: answer.forMs, history };
     }
-    if (isTwoHundred(answer.attempt)) tellOnce(NO_STATUS);
+    if (isTwoHundred(answer.attempt) || isNotFound(answer.attempt)) tellOnce(NO_STATUS);
     const ended = endedWith(claim, answer.attempt, false);
     const type = ended.outcome.type === "unreachable" ? "unreachable" : "nothing";
     progress.end({ type }, clock.monotonic());
     announce(() => details(answer.attempt, claim.event));
     return postponed(ended, contextOf(ended, progress));
-  }
-
-  async function circuitForbids(
-    { lane: { endpoint } }: Claim,
-    ticket: Ticket,
-    progress: Progress,
-  ): Promise<Verdict | undefined> {
-    if (!shared || ambiguous[kindOf(endpoint)] === "retry") return undefined;
-    const outage = await shared.forbids(endpoint, ticket.isHurried);
-    if (outage) progress.forbid(outage);
-    if (outage || hasStopped()) return { type: "release" };
-    const { patienceMs } = ticket.health;
-    progress.watchBy(shared.watch({ endpoint, beganAt: ticket.beganAt, patienceMs }));
-    return undefined;
   }
 
   async function send(claim: Claim, progress: Progress): Promise<Verdict> {
@@ -151,7 +142,7 @@ export function createAttempts(parts: Parts) {
     }
     const answer = await sent(() => ({ ...callFor(event, calls), idempotencyKey: keyOf(event) }), mayLeave);
     progress.attempt = answer;
-    const ended = endedWith(claim, answer, mayBeTaken(claim));
+    const ended = endedWith(claim, answer, mayHaveBeenTaken(claim));
     const { outcome, othersPassed } = ended;
     progress.othersPassed = othersPassed;
     const finding = findingOf(ended);
@@ -183,7 +174,7 @@ export function createAttempts(parts: Parts) {
   ): Verdict {
     const known: Attempt = attempt ?? { type: "no-answer", requestSent: hasLeft, error };
     const now = Date.now();
-    const outcome = outcomeOf(known, { maybeTaken: mayBeTaken(claim), now });
+    const outcome = outcomeOf(known, { maybeTaken: mayHaveBeenTaken(claim), now });
     const plain = { code: errorCodeOf(error), message: "the attempt failed in this package" };
     return verdictOn(
       { claim, attempt: known, outcome, othersPassed },
@@ -195,9 +186,13 @@ export function createAttempts(parts: Parts) {
   }
 
   function endedWith(claim: Claim, attempt: Attempt, maybeTaken: boolean): EndedAttempt {
-    const { lane, history, queuedAt } = claim;
-    const outcome = outcomeOf(attempt, { maybeTaken, now: clock.now() });
-    return { claim, attempt, outcome, othersPassed: passedAt[lane.endpoint] > (history.triedAt || queuedAt) };
+    const { history, queuedAt } = claim;
+    const { endpoint } = claim.lane;
+    const now = clock.now();
+    const outcome = outcomeOf(attempt, { maybeTaken, now });
+    // The clock was set back: that time would be later than all attempts of an outage that follows.
+    if (passedAt[endpoint] > now) passedAt[endpoint] = 0;
+    return { claim, attempt, outcome, othersPassed: passedAt[endpoint] > (history.triedAt || queuedAt) };
   }
 
   function contextOf({ attempt, claim }: EndedAttempt, { isOfEvent }: Progress): Context {
@@ -210,6 +205,10 @@ export function createAttempts(parts: Parts) {
   }
 
   return attempt;
+}
+
+function isNotFound(attempt: Attempt): boolean {
+  return attempt.type === "answer" && attempt.status === 404;
 }
 
 function isTwoHundred(attempt: Attempt): attempt is Answer {

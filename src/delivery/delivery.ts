@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "../conversion/events.js";
 import type { EndpointState, Journal, PauseReason, PauseScope } from "../journal/journal.js";
-import type { Circuits } from "../outbox/circuits.js";
 import type { Claim, Deliver, Verdict } from "../outbox/claim.js";
+import type { Outbox } from "../outbox/outbox.js";
 import type { Attempt } from "../service/attempt.js";
 import { byEndpoint, ENDPOINTS, type Endpoint, kindOf } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
@@ -12,16 +12,13 @@ import { type Details, detailsOf } from "./details.js";
 import type { StatusAnswer } from "./finding.js";
 import { Health } from "./health.js";
 import { interruption } from "./meaning.js";
-import type { KnownOutage, Pause } from "./outage.js";
+import type { Pause } from "./outage.js";
 import { isOfGateway, type Outcome, outcomeOf } from "./outcome.js";
-import { SharedCircuits } from "./shared-circuits.js";
+import { PROCESSES_APART_MS } from "./when-again.js";
 
 export interface DeliveryOptions extends AttemptOptions {
-  /** Whose events are delivered: a client id. */
-  readonly destination: number;
   readonly concurrency: number;
-  /** What the processes on one storage know together. Without it, each judges by itself. */
-  readonly circuits?: Circuits | undefined;
+  readonly unanswered?: Outbox["unanswered"];
   /** More events may be claimed. */
   readonly onCapacity: () => void;
 }
@@ -40,14 +37,15 @@ const PROBE_SESSION = "express-affiliate-probe";
 
 /** Delivers events to the service as far as the health of its endpoints allows. */
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { destination, transport, calls, concurrency, ambiguous, journal, hide, onCapacity, clock } = options;
+  const { transport, calls, concurrency, ambiguous, journal, hide, onCapacity, clock } = options;
+  const { unanswered, random = Math.random } = options;
   const isCostly = (endpoint: Endpoint) => ambiguous[kindOf(endpoint)] === "hold";
-  const health = new Health(concurrency, isCostly, options.circuits !== undefined);
+  let apartMs: number | undefined;
+  const apart = () => (apartMs ??= random() * PROCESSES_APART_MS);
+  const health = new Health(concurrency, isCostly, unanswered && apart);
   const announcer = createAnnouncer(health, journal, clock);
-  const { circuits } = options;
-  const shared = circuits && new SharedCircuits({ circuits, destination, clock, onNews });
   const attempt = createAttempts({
-    ...{ ...options, health, shared, announce },
+    ...{ ...options, health, look, announce },
     hasStopped: () => stopped,
   });
   let inFlight = 0;
@@ -70,12 +68,18 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     harmless(() => announcer.report(details));
   }
 
-  /** Another process has found an outage, or that it is over. */
-  function onNews(endpoint: Endpoint, outage: KnownOutage | undefined): void {
-    health.learn(endpoint, outage);
-    announce(() => ({ message: "another process on this storage had no answer" }));
-    onCapacity();
-    schedulePoll();
+  /** Looks at what other processes show. If the storage fails, this one's own attempts decide. */
+  async function look(endpoint: Endpoint): Promise<void> {
+    try {
+      const now = clock.monotonic();
+      const read = await unanswered?.(endpoint);
+      if (!read || !health.learn(endpoint, read, now)) return;
+      announce(() => ({ message: "another process on this storage had no answer" }));
+      onCapacity();
+      schedulePoll();
+    } catch {
+      // Storing and claiming report what is wrong with the storage.
+    }
   }
 
   function settled(event: OutboxEvent, attempts: number, verdict: Verdict): void {
@@ -104,7 +108,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const now = clock.monotonic();
     if (health.askAt <= now) void ask(now);
     // Another process may have found that the endpoint has recovered.
-    if (health.isSilent) void shared?.refresh().catch(() => {});
+    for (const endpoint of health.silent) void look(endpoint);
     onCapacity();
     schedulePoll();
   }
@@ -128,11 +132,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   }
 
   return {
-    destination,
-    capacity() {
-      const { limit, lanes } = stopped ? NONE : health.capacity(clock.monotonic());
-      return { destination, limit, lanes };
-    },
+    capacity: () => (stopped ? NONE : health.capacity(clock.monotonic())),
     // An outbox may call both in some visitor's async context.
     deliver: detached(deliver),
     // Reported once the verdict is stored: nothing depends on it any more.
@@ -186,7 +186,7 @@ export function createAnnouncer(health: Health, journal: Pick<Journal, "paused" 
     states(): Record<Endpoint, EndpointState> {
       const now = clock.monotonic();
       return byEndpoint((endpoint) => {
-        const pause = health.originPause ?? health.pauseOf(endpoint);
+        const pause = health.pauseAt(endpoint, now);
         if (!pause) return { state: "open" };
         return { state: "paused", reason: pause.reason, pausedMs: Math.max(0, now - pause.since) };
       });

@@ -60,9 +60,9 @@ export function tlsAdvice(code: string, peer: "service" | "proxy" = "service"): 
 }
 
 /**
- * The service's words without the event's own ids, name and address, and without parts of the two,
- * however they are spelt: other people read dead letters, notices, the dashboard and the log. If
- * one is left in a spelling that cannot be cut out, nothing of the words is.
+ * Removes the event's ids, name and address, and parts of the last two, from the service's words,
+ * in every spelling: more people read dead letters, notices, the dashboard and the log. If one
+ * cannot be cut out, hides the whole text.
  */
 export function withoutVisitor(text: string, event: OutboxEvent): string {
   const texts = visitorTextsOf(event);

@@ -1,7 +1,9 @@
 import type { Lane } from "../outbox/claim.js";
+import type { Unanswered } from "../outbox/outbox.js";
 import type { Endpoint } from "../service/endpoints.js";
 import type { Failure } from "./finding.js";
-import { AttemptLimit, FailureStreak, type KnownOutage, Outage, type Pause, SavedProbes } from "./outage.js";
+import { knownOutage } from "./known-outage.js";
+import { AttemptLimit, FailureStreak, Outage, type Pause, SavedProbes } from "./outage.js";
 
 /** An attempt under way. */
 export interface Ticket {
@@ -22,6 +24,11 @@ const SLOW_MS = 1_000;
 const SLOW_BY = 4;
 const SUSPECT_MS = 15_000;
 
+/** Chosen: how old may be what this process knows of the others' attempts. */
+const FRESH_MS = 250;
+// Chosen: while events wait, the next attempt comes within seconds of a pause's end.
+const FORGOTTEN_MS = 60_000;
+
 const NONE = { newEvents: 0, anyEvents: 0 };
 
 /**
@@ -31,7 +38,7 @@ const NONE = { newEvents: 0, anyEvents: 0 };
  * | state | what moves it | to |
  * | --- | --- | --- |
  * | open (`limit` attempts at once) | a slow attempt fails | suspect |
- * | suspect (3 new events, 1 other: silence takes no more) | 15 s pass | open |
+ * | suspect (3 new events and 1 other at once: silence holds no more slots) | 15 s pass | open |
  * | open, suspect | an event is held as doubtful | careful |
  * | careful (1 attempt at once) | an event is taken | open, suspect |
  * | these three | different visitors' events fail for a while, here or in other processes | outage |
@@ -47,21 +54,31 @@ export class EndpointHealth {
 
   readonly #limit: AttemptLimit;
   #passes = 0;
+  #passedAt = Number.NEGATIVE_INFINITY;
   #passMs = 0;
 
   readonly #streak = new FailureStreak();
   #outage: Outage | undefined;
   #throttle: { readonly since: number; until: number } | undefined;
   #suspectUntil = Number.NEGATIVE_INFINITY;
+  /** An event was held as doubtful, and none was taken since. */
+  #isCareful = false;
   readonly #savedProbes = new SavedProbes();
+
+  /** By how much later than others this process probes; `undefined`: it looks at no others. */
+  readonly #apartMs: (() => number) | undefined;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** Since when other processes' attempts have been seen. */
+  #seenAt: ReadonlyMap<number, number> = new Map();
 
   constructor(
     endpoint: Endpoint,
-    options: { max: number; holdsAmbiguous: boolean; hasToProveItself: boolean },
+    options: { max: number; holdsAmbiguous: boolean; apartMs: (() => number) | undefined },
   ) {
     this.#endpoint = endpoint;
-    this.#limit = new AttemptLimit(options.max, options.hasToProveItself);
     this.#holdsAmbiguous = options.holdsAmbiguous;
+    this.#apartMs = options.holdsAmbiguous ? options.apartMs : undefined;
+    this.#limit = new AttemptLimit(options.max, this.#apartMs !== undefined);
   }
 
   get underWay(): number {
@@ -70,6 +87,15 @@ export class EndpointHealth {
 
   get pause(): Pause | undefined {
     if (this.#throttle) return { reason: "throttled", ...this.#throttle };
+    return this.#pauseOfOutage;
+  }
+
+  /** The same, but a throttle ends when its time is up, even if no attempt shows it. */
+  pauseAt(now: number): Pause | undefined {
+    return now < (this.#throttle?.until ?? 0) ? this.pause : this.#pauseOfOutage;
+  }
+
+  get #pauseOfOutage(): Pause | undefined {
     if (!this.#outage) return undefined;
     const { reason, since, probeAt } = this.#outage;
     return { reason, since, until: probeAt };
@@ -80,14 +106,9 @@ export class EndpointHealth {
     return this.#outage?.isCostly ? this.#outage.since : undefined;
   }
 
-  /** After how long an attempt is slow. */
-  get patienceMs(): number {
-    return Math.max(SLOW_MS, SLOW_BY * this.#passMs);
-  }
-
   /** Whether it may be down: it takes nothing, or holds what the next attempt would risk. */
   get isDoubtful(): boolean {
-    return this.#outage !== undefined || this.#streak.costly > 0;
+    return this.#outage !== undefined || this.#isCareful;
   }
 
   /** Which events may be sent now. `mayProbe`: whether a probe may begin at this moment. */
@@ -126,6 +147,7 @@ export class EndpointHealth {
   pass(ticket: Ticket, now: number): void {
     this.end(ticket);
     this.#passMs = now - ticket.beganAt;
+    this.#passedAt = now;
     this.#limit.prove(now);
     this.recover();
     if (this.#throttle && now >= this.#throttle.until) this.#throttle = undefined;
@@ -137,30 +159,54 @@ export class EndpointHealth {
     this.#limit.grow();
     this.#passes++;
     this.#streak.end();
+    this.#isCareful = false;
     this.#outage = undefined;
   }
 
-  /** If it `mayHurry`, a probe that is due because of a sign of recovery stays due. */
-  rest({ since, probeAt }: KnownOutage, { mayHurry }: { readonly mayHurry: boolean }): void {
-    const before = this.#outage;
-    this.#limit.reset();
-    const next = before && mayHurry && before.isHurried ? before.probeAt : probeAt;
-    this.#outage = new Outage({ since, probeAt: next }, before?.reason ?? "silent", true, before);
+  /** Whether to look at what other processes show. Then the caller does. */
+  hasToLook(now: number): boolean {
+    if (this.#apartMs === undefined || (!this.isDoubtful && now - this.#lookedAt < FRESH_MS)) return false;
+    this.#lookedAt = now;
+    return true;
+  }
+
+  /** What the processes on this storage show. Returns whether that is an outage, or was one. */
+  learn({ heldMs, underWay }: Unanswered, now: number): boolean {
+    const before = this.#seenAt;
+    this.#seenAt = new Map(underWay.map((event) => [event, before.get(event) ?? now]));
+    const own = { now, passedAt: this.#passedAt, patienceMs: this.#patienceMs };
+    const known = knownOutage(heldMs, [...this.#seenAt.values()], own);
+    if (known) {
+      this.#limit.reset();
+      this.#outage ??= new Outage(known.since, now, "silent", true);
+      this.#outage.learn({ ...known, probeAt: known.probeAt + (this.#apartMs?.() ?? 0) });
+      return true;
+    }
+    const isOver = this.#outage?.isKnown === true;
+    if (isOver) this.recover();
+    return isOver;
+  }
+
+  /** Whether an attempt that has begun must not be sent, by what was learned meanwhile. */
+  forbids(ticket: Ticket, now: number): boolean {
+    if (this.#throttle && now < this.#throttle.until) return true;
+    return this.#outage?.forbids(ticket) === true;
   }
 
   /** The endpoint did not take an event. Returns whether that may be the event's own fault. */
   fail(ticket: Ticket, { visitor, reason, isAmbiguous }: Failure, now: number): boolean {
     this.end(ticket);
     if (this.#throttle && now >= this.#throttle.until) this.#throttle = undefined;
-    if (now - ticket.beganAt >= this.patienceMs) this.#suspectUntil = now + SUSPECT_MS;
-    // Ignores a failure that began before the last pass.
+    if (now - ticket.beganAt >= this.#patienceMs) this.#suspectUntil = now + SUSPECT_MS;
+    const isCostly = isAmbiguous && this.#holdsAmbiguous;
+    if (isCostly) this.#isCareful = true;
+    // A failure that began before the last pass is no sign of an outage.
     if (ticket.passes !== this.#passes) return true;
     // A refusal is no sign of too many requests at once.
     if (reason !== "misconfigured" && reason !== "unauthorized") this.#limit.halve();
-    const isCostly = isAmbiguous && this.#holdsAmbiguous;
-    this.#streak.add({ beganAt: ticket.beganAt, visitor, isCostly });
+    this.#streak.add({ beganAt: ticket.beganAt, visitor });
     const isNew = this.#outage === undefined && this.#streak.isOutage(now, isCostly, SLOW_BY * this.#passMs);
-    if (isNew) this.#outage = new Outage({ since: this.#streak.since, probeAt: now }, reason, isCostly);
+    if (isNew) this.#outage = new Outage(this.#streak.since, now, reason, isCostly);
     if (!this.#outage) return true;
     this.#outage.reason = reason;
     this.#outage.isCostly = isCostly;
@@ -173,8 +219,11 @@ export class EndpointHealth {
   throttle(ticket: Ticket, forMs: number, now: number): void {
     this.end(ticket);
     this.#limit.reset();
-    const until = Math.max(now + forMs, this.#throttle?.until ?? 0);
-    this.#throttle = { since: this.#throttle?.since ?? now, until };
+    const before = this.#throttle ?? { since: now, until: now };
+    const until = Math.max(now + forMs, before.until);
+    // If it was over long ago, another process has taken what waited.
+    const isNew = ticket.beganAt - before.until > FORGOTTEN_MS;
+    this.#throttle = { since: isNew ? now : before.since, until };
   }
 
   /** The origin was down: the endpoint starts again with one attempt at once. */
@@ -197,6 +246,11 @@ export class EndpointHealth {
     return Math.min(...times.filter((time) => time > now));
   }
 
+  /** After how long an attempt is slow. */
+  get #patienceMs(): number {
+    return Math.max(SLOW_MS, SLOW_BY * this.#passMs);
+  }
+
   /** How many more attempts may begin. */
   #places(now: number, mayProbe: boolean): typeof NONE {
     if (this.#throttle && now < this.#throttle.until) return NONE;
@@ -210,7 +264,7 @@ export class EndpointHealth {
         anyEvents: now >= this.#outage.probeAt && anyUnderWay === 0 ? 1 : 0,
       };
     }
-    if (this.#holdsAmbiguous && this.#streak.costly > 0) {
+    if (this.#isCareful) {
       return { newEvents: 0, anyEvents: Math.max(0, 1 - this.#underWay) };
     }
     if (now < this.#suspectUntil) {

@@ -1,8 +1,9 @@
 import type { Capacity, Lane } from "../outbox/claim.js";
-import { byEndpoint, type Endpoint } from "../service/endpoints.js";
+import type { Unanswered } from "../outbox/outbox.js";
+import { byEndpoint, ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 import { EndpointHealth, type Ticket } from "./endpoint-health.js";
 import type { Finding, StatusAnswer } from "./finding.js";
-import type { KnownOutage, Pause } from "./outage.js";
+import type { Pause } from "./outage.js";
 import { PROBES_APART_MS, probeMs } from "./when-again.js";
 
 const UNREACHABLES_OF_AN_OUTAGE = 3;
@@ -25,7 +26,7 @@ export class Health {
   readonly #endpoints: Readonly<Record<Endpoint, EndpointHealth>>;
   readonly #all: readonly EndpointHealth[];
   #unreachables = 0;
-  /** Since when a gateway gets no answer. The status endpoint shows if all endpoints are down. */
+  /** Since when a gateway answers in the service's place: the status endpoint shows whether all is down. */
   #doubtedSince: number | undefined;
   #originDown: { readonly since: number; askAt: number } | undefined;
   /** When to ask the status endpoint, because of an endpoint that is silent, or of a doubt. */
@@ -35,26 +36,22 @@ export class Health {
   #probesAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param isShared other processes send, too. Then an endpoint that may cost an event gets one
-   * attempt at once, unless it took one within a minute: otherwise each would risk all its slots.
+   * @param apartMs other processes send, too, and this one probes by so much later. Then an endpoint
+   * that may cost an event gets one attempt at once, unless it took one within a minute: otherwise
+   * each process would risk all its slots.
    */
-  constructor(concurrency: number, holdsAmbiguous: (endpoint: Endpoint) => boolean, isShared: boolean) {
+  constructor(concurrency: number, holdsAmbiguous: (endpoint: Endpoint) => boolean, apartMs?: () => number) {
     this.#concurrency = concurrency;
     // Never all of them: if one endpoint is silent, the others have sockets left.
     const max = Math.max(1, Math.floor(concurrency * 0.75));
-    this.#endpoints = byEndpoint((name) => {
-      const isCostly = holdsAmbiguous(name);
-      return new EndpointHealth(name, {
-        max,
-        holdsAmbiguous: isCostly,
-        hasToProveItself: isShared && isCostly,
-      });
-    });
+    this.#endpoints = byEndpoint(
+      (name) => new EndpointHealth(name, { max, apartMs, holdsAmbiguous: holdsAmbiguous(name) }),
+    );
     this.#all = Object.values(this.#endpoints);
   }
 
   /** Which events may be sent now. */
-  capacity(now: number): Omit<Capacity, "destination"> {
+  capacity(now: number): Capacity {
     const underWay = this.#all.reduce((sum, endpoint) => sum + endpoint.underWay, 0);
     const limit = this.#originDown ? 0 : this.#concurrency - underWay - Number(this.#isAsking);
     const mayProbe = now >= this.#probesAt;
@@ -98,21 +95,14 @@ export class Health {
     }
   }
 
-  /** An outage that another process has found forbids the attempt. */
-  forbid(ticket: Ticket, outage: KnownOutage): void {
-    ticket.health.end(ticket);
-    ticket.health.rest(outage, { mayHurry: false });
+  /** See `EndpointHealth.learn`. */
+  learn(endpoint: Endpoint, unanswered: Unanswered, now: number): boolean {
+    return this.#endpoints[endpoint].learn(unanswered, now);
   }
 
-  /** Another process has found an endpoint silent; `undefined`: it takes events again. */
-  learn(endpoint: Endpoint, outage: KnownOutage | undefined): void {
-    if (outage) this.#endpoints[endpoint].rest(outage, { mayHurry: true });
-    else this.#endpoints[endpoint].recover();
-  }
-
-  /** Whether an endpoint leaves events without an answer that may not be sent twice. */
-  get isSilent(): boolean {
-    return this.#silentSince !== undefined;
+  /** The endpoints that leave events without an answer that may not be sent twice. */
+  get silent(): readonly Endpoint[] {
+    return ENDPOINTS.filter((endpoint) => this.#endpoints[endpoint].silentSince !== undefined);
   }
 
   /** When to ask the status endpoint; infinite if nothing depends on it, or it is being asked. */
@@ -158,6 +148,10 @@ export class Health {
 
   pauseOf(endpoint: Endpoint): Pause | undefined {
     return this.#endpoints[endpoint].pause;
+  }
+
+  pauseAt(endpoint: Endpoint, now: number): Pause | undefined {
+    return this.originPause ?? this.#endpoints[endpoint].pauseAt(now);
   }
 
   get #silentSince(): number | undefined {

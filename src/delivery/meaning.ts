@@ -40,8 +40,8 @@ const unreachable = (): Finding => ({ type: "unreachable" });
 const release = (): Verdict => ({ type: "release" });
 
 /**
- * What each outcome means for the endpoint, and for the event. docs/delivery.md has the same table
- * for readers; a test compares the two.
+ * What each outcome means for the endpoint, and for the event. docs/delivery.md has the table for
+ * readers, without what never left this process; a test compares the two.
  */
 const MEANINGS: { readonly [Type in Outcome["type"]]: Meaning } = {
   delivered: { finding: pass, verdict: delivered },
@@ -80,7 +80,10 @@ export function postponed(ended: EndedAttempt, context: Context): Verdict {
   return {
     type: "retry",
     inMs: outcome.type === "throttled" ? outcome.retryAfterMs : backoffMs(Math.max(1, failures), random()),
-    history: { ...history, attempts: history.attempts + 1, failures, triedAt: now },
+    history: {
+      ...history,
+      ...{ maybeTaken: mayHaveBeenTaken(claim), attempts: history.attempts + 1, failures, triedAt: now },
+    },
     because: details().message,
   };
 }
@@ -97,7 +100,7 @@ export function interruption({ history }: Claim): Verdict {
 }
 
 /** Whether the service may have taken the event before this attempt. */
-export function mayBeTaken({ history, interrupted }: Claim): boolean {
+export function mayHaveBeenTaken({ history, interrupted }: Claim): boolean {
   return history.maybeTaken || interrupted;
 }
 
@@ -169,7 +172,12 @@ function retryIn(
   changes: Partial<History>,
 ): Verdict {
   const { history } = claim;
-  const next = { ...history, attempts: history.attempts + 1, maybeTaken: mayBeTaken(claim), triedAt: now };
+  const next = {
+    ...history,
+    attempts: history.attempts + 1,
+    maybeTaken: mayHaveBeenTaken(claim),
+    triedAt: now,
+  };
   return { type: "retry", inMs, history: { ...next, ...changes }, because: details().message };
 }
 
@@ -177,7 +185,7 @@ function pauseMs({ outcome }: EndedAttempt): number {
   return outcome.type === "throttled" ? outcome.retryAfterMs : 0;
 }
 
-/** Whether it asks for a second pause because of this event, and took others since the first. */
+/** Whether it asks for a pause again because of this event, and took others since the first. */
 function isAskedAlone({ claim, othersPassed }: EndedAttempt): boolean {
   return claim.history.throttled && othersPassed;
 }

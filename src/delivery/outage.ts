@@ -1,4 +1,5 @@
 import type { PauseReason } from "../journal/notices.js";
+import type { KnownOutage } from "./known-outage.js";
 import { clamp, costlyProbeMs, probeMs, savedProbeMs } from "./when-again.js";
 
 /** What is wrong with an endpoint, and since when, in the callers' time. */
@@ -9,43 +10,71 @@ export interface Pause {
   readonly until: number;
 }
 
-/** What another process has found: an outage, and when an attempt may begin next. */
-export type KnownOutage = { readonly since: number; readonly probeAt: number };
-
 /** An outage of one endpoint. Has no clock: each call gives the time. */
 export class Outage {
-  readonly since: number;
+  since: number;
   reason: PauseReason;
   /** Whether a probe may cost an event. */
   isCostly: boolean;
-  /** When any event may try next. */
-  probeAt: number;
+  /** What all processes know of it. */
+  #known: KnownOutage | undefined;
+  /** When any event may try next, by this process's attempts. */
+  #probeAt: number;
   /** When a sign of recovery last made a probe begin sooner. */
-  #hurriedAt: number;
+  #hurriedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ since, probeAt }: KnownOutage, reason: PauseReason, isCostly: boolean, before?: Outage) {
-    this.since = Math.min(since, before?.since ?? since);
+  constructor(since: number, probeAt: number, reason: PauseReason, isCostly: boolean) {
+    this.since = since;
+    this.#probeAt = probeAt;
     this.reason = reason;
     this.isCostly = isCostly;
-    this.probeAt = probeAt;
-    this.#hurriedAt = before ? before.#hurriedAt : Number.NEGATIVE_INFINITY;
+  }
+
+  /** When any event may try next, by the attempts of all processes. */
+  get probeAt(): number {
+    if (this.isHurried || !this.#known) return this.#probeAt;
+    return Math.max(this.#probeAt, this.#known.probeAt);
   }
 
   /** Whether the next probe is due because of a sign that the endpoint may have recovered. */
   get isHurried(): boolean {
-    return this.probeAt === this.#hurriedAt;
+    return this.#probeAt === this.#hurriedAt && this.#isSignNew;
+  }
+
+  /** Whether other processes know of it, too. */
+  get isKnown(): boolean {
+    return this.#known !== undefined;
+  }
+
+  learn(known: KnownOutage): void {
+    this.#known = known;
+    this.since = Math.min(this.since, known.since);
+    this.isCostly = true;
+  }
+
+  /** Whether a probe that has just begun must not go on, by what was learned meanwhile. */
+  forbids({ beganAt, isHurried }: { readonly beganAt: number; readonly isHurried: boolean }): boolean {
+    if (!this.#known || beganAt >= this.#known.probeAt || (isHurried && this.#isSignNew)) return false;
+    // There was no attempt.
+    this.#probeAt = isHurried ? this.#hurriedAt : beganAt;
+    return true;
   }
 
   /** A probe begins or has failed: the next one comes after a rest. */
   rest(now: number): void {
-    this.probeAt = now + this.#restMs(now);
+    this.#probeAt = now + this.#restMs(now);
   }
 
   /** A sign of recovery: any event may try at once, unless such a sign has misled lately. */
   hurry(now: number): void {
     if (now < this.#hurriedAt + this.#restMs(now)) return;
-    this.probeAt = now;
+    this.#probeAt = now;
     this.#hurriedAt = now;
+  }
+
+  /** Whether no process has tried since the last sign of recovery. */
+  get #isSignNew(): boolean {
+    return !this.#known || this.#hurriedAt > this.#known.lastAt;
   }
 
   /** The longer the outage, the longer; longer still if a probe may cost an event. */
@@ -100,7 +129,6 @@ export class FailureStreak {
   #since = Number.POSITIVE_INFINITY;
   // Two are enough to know that no single visitor causes the failures.
   readonly #visitors = new Set<string>();
-  #costly = 0;
   /** An outage takes so many times the usual failures: more if an event passed in spite of many. */
   #patience = 1;
 
@@ -109,16 +137,10 @@ export class FailureStreak {
     return this.#since;
   }
 
-  /** How many of them made an unconfirmed dead letter. */
-  get costly(): number {
-    return this.#costly;
-  }
-
-  add(failure: { readonly beganAt: number; readonly visitor: string; readonly isCostly: boolean }): void {
+  add(failure: { readonly beganAt: number; readonly visitor: string }): void {
     this.#failures++;
     this.#since = Math.min(this.#since, failure.beganAt);
     if (this.#visitors.size < 2) this.#visitors.add(failure.visitor);
-    if (failure.isCostly) this.#costly++;
   }
 
   /**
@@ -140,7 +162,6 @@ export class FailureStreak {
     this.#failures = 0;
     this.#since = Number.POSITIVE_INFINITY;
     this.#visitors.clear();
-    this.#costly = 0;
   }
 }
 

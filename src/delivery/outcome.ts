@@ -60,12 +60,12 @@ export function outcomeOf(
     return { type: isUnsendable ? "unsendable" : "unreachable" };
   }
 
-  const { status, retryAfter } = attempt;
+  const { status } = attempt;
   if (status < 300) return isYes(attempt) ? deliveredWith(attempt.body) : { type: "rejected" };
   if (status < 400 || REFUSED.has(status)) return { type: "refused" };
   if (status === 409 && maybeTaken) return deliveredWith(attempt.body);
 
-  const pause = status === 429 || status === 503 ? retryAfterMs(retryAfter, now) : undefined;
+  const pause = status === 429 || status === 503 ? retryAfterMs(attempt, now) : undefined;
   if (pause !== undefined) return { type: "throttled", retryAfterMs: askedPauseMs(pause) };
   if (NOT_TAKEN.has(status)) return { type: "failed" };
   // `NO_ANSWER_BEHIND`, and every 5xx that does not say whether the request was taken.

@@ -3,8 +3,6 @@ import type { Attempt } from "../service/attempt.js";
 import type { Ticket } from "./endpoint-health.js";
 import type { Finding } from "./finding.js";
 import type { Health } from "./health.js";
-import type { KnownOutage } from "./outage.js";
-import type { EndWatch } from "./shared-circuits.js";
 
 const NOTHING: Finding = { type: "nothing" };
 
@@ -20,7 +18,6 @@ export class Progress {
   isOfEvent = true;
   readonly #health: Health;
   #ticket: Ticket | undefined;
-  #endWatch: EndWatch | undefined;
 
   constructor(health: Health) {
     this.#health = health;
@@ -32,24 +29,10 @@ export class Progress {
     return this.#ticket;
   }
 
-  /** Reports to the other processes how the attempt ends. */
-  watchBy(endWatch: EndWatch): void {
-    this.#endWatch = endWatch;
-  }
-
   end(finding: Finding, now: number): void {
     const ticket = this.#ticket;
     this.#ticket = undefined;
     if (ticket) this.isOfEvent = this.#health.end(ticket, finding, now);
-    const endWatch = this.#endWatch;
-    this.#endWatch = undefined;
-    endWatch?.(finding, ticket?.health.pause !== undefined);
-  }
-
-  forbid(outage: KnownOutage): void {
-    const ticket = this.#ticket;
-    this.#ticket = undefined;
-    if (ticket) this.#health.forbid(ticket, outage);
   }
 
   release(): void {

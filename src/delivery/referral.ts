@@ -2,13 +2,16 @@ import type { OutboxEvent } from "../conversion/events.js";
 import { rowOf } from "../conversion/kinds.js";
 import { isByLoginSession } from "../conversion/visitor-ids.js";
 import { type Answer, type Attempt, unsendable } from "../service/attempt.js";
+import { errorStatusOf, textOf } from "../service/body.js";
 import type { Call, Calls } from "../service/calls.js";
 import type { Transport } from "../service/transport.js";
+import type { Clock } from "../shared/clock.js";
 import { errorFrom } from "../shared/errors.js";
+import { type Outcome, outcomeOf } from "./outcome.js";
 import { probeMs, REFERRAL_WAIT_MS } from "./when-again.js";
 
 /** What the status endpoint says of an event's visitor. */
-export type Referral =
+type Referral =
   | { readonly type: "referred" }
   | { readonly type: "not-referred" }
   /** It does not answer this question, or not to this caller. */
@@ -36,8 +39,10 @@ const LATER = new Set([408, 425, 429]);
  */
 export class ReferralCheck {
   readonly #options: ReferralOptions;
-  /** Since when it has not answered, and until when it is not asked, by the clock of `ask`. */
+  /** Since when it has not answered, and until when it is not asked, by the monotonic clock. */
   #failing: { readonly since: number; readonly until: number } | undefined;
+  /** Until when it asked for a pause. Answers to questions that were under way do not end it. */
+  #restsUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReferralOptions) {
     this.#options = options;
@@ -52,8 +57,7 @@ export class ReferralCheck {
     return mode === "always" || isByLoginSession(data);
   }
 
-  /** @param now returns the time, in milliseconds since any moment. */
-  async ask({ data }: OutboxEvent, now: () => number): Promise<Referral> {
+  async ask({ data }: OutboxEvent, clock: Pick<Clock, "now" | "monotonic">): Promise<Referral> {
     const { transport, calls, bodyMs } = this.#options;
     let call: Call;
     try {
@@ -61,24 +65,28 @@ export class ReferralCheck {
     } catch (error) {
       return { type: "later", attempt: unsendable(errorFrom(error)) };
     }
-    const began = now();
-    if (this.#failing && began < this.#failing.until) {
-      return { type: "not-asked", forMs: Math.min(this.#failing.until - began, REFERRAL_WAIT_MS) };
-    }
+    const began = clock.monotonic();
+    const askAt = Math.max(this.#restsUntil, this.#failing?.until ?? Number.NEGATIVE_INFINITY);
+    if (began < askAt) return { type: "not-asked", forMs: Math.min(askAt - began, REFERRAL_WAIT_MS) };
     const before = this.#failing;
     const since = before?.since ?? began;
     // While the endpoint fails, one question at a time probes whether it answers again.
     if (before) this.#failing = { since, until: Number.POSITIVE_INFINITY };
     let attempt: Attempt;
+    let outcome: Outcome;
     try {
       attempt = await transport.send(call, { bodyMs });
+      outcome = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
     } catch (error) {
       // The answer says nothing about the endpoint.
       this.#failing = before;
       throw error;
     }
     if (!isAnswered(attempt)) {
-      this.#failing = { since, until: now() + probeMs(now() - since) };
+      const now = clock.monotonic();
+      if (outcome.type === "throttled")
+        this.#restsUntil = Math.max(this.#restsUntil, now + outcome.retryAfterMs);
+      this.#failing = { since, until: now + probeMs(now - since) };
       return { type: "later", attempt };
     }
     this.#failing = undefined;
@@ -89,9 +97,16 @@ export class ReferralCheck {
   }
 }
 
-/** Whether the service has decided on the question. A 2xx without a readable status decides nothing. */
+/**
+ * Whether the service has decided on the question. A 2xx without a readable status decides nothing,
+ * nor does a 404 without the JSON of an error (§7): a gateway or a web framework says that of a
+ * service that is being deployed, or of a wrong address.
+ */
 function isAnswered(attempt: Attempt): attempt is Answer {
   if (attempt.type !== "answer" || attempt.status >= 500 || LATER.has(attempt.status)) return false;
+  // For an unknown address, Rails and Spring Boot send all fields but the message.
+  if (attempt.status === 404)
+    return errorStatusOf(attempt.body) === 404 && textOf(attempt.body, "message") !== undefined;
   return attempt.status >= 300 || hasAffiliate(attempt.body) !== undefined;
 }
 

@@ -21,11 +21,14 @@ const LONGEST_MS = 15 * 60 * 1_000;
 /** Between the probes of all endpoints: at most two requests a second to a service that is down. */
 export const PROBES_APART_MS = 500;
 
-/** While one question probes the status endpoint, the other events wait so long at most. */
+/** While one question probes the status endpoint, the other events wait at most this long. */
 export const REFERRAL_WAIT_MS = 5_000;
 
+/** By how much the probes of processes on one storage are apart: one begins, the others see it. */
+export const PROCESSES_APART_MS = 4_000;
+
 /** The longest `costlyProbeMs`: at most one payment an hour is risked. */
-export const LONGEST_COSTLY_MS = 3_600_000;
+const LONGEST_COSTLY_MS = 3_600_000;
 
 /**
  * After the first, second and third failure of the event's own, half to all of 250, 375 and 563 ms,

@@ -49,7 +49,7 @@ export type Journal = ReturnType<typeof createJournal>;
 export function createJournal(parts: {
   logger: Logger;
   clock: Clock;
-  /** Removes from texts of others what must not be shown. */
+  /** Removes secrets from what the service, Node and the host say. */
   hide?: (text: string) => string;
 }) {
   const { logger, clock, hide = printable } = parts;
@@ -100,7 +100,7 @@ export function createJournal(parts: {
   function emit<Name extends keyof Notices>(name: Name, notice: () => Notices[Name]): void {
     if (emitter.listenerCount(name) === 0) return;
     const emitted = notice();
-    // Each by itself: one that throws must not keep the next from being called.
+    // One that throws must not keep the next from being called.
     for (const listener of emitter.listeners(name)) {
       harmless(
         () => listener(emitted),
@@ -136,11 +136,11 @@ export function createJournal(parts: {
     endWaits(): void {
       for (const id of awaited.keys()) endWait(id);
     },
-    /** Own events without a known outcome, of the last 10,000; no scheduled ones. */
+    /** How many of this process's last 10,000 events, scheduled ones apart, have no outcome yet. */
     get withoutOutcome(): number {
       return unsettled.size;
     },
-    /** Whether the outcome of an own event is expected soon. */
+    /** Whether this process queued the event, and its outcome is expected soon. */
     awaits: (id: string): boolean => unsettled.has(id),
     queued(event: OutboxEvent, isScheduled = false) {
       emit("queued", () => noticeOf(event));
@@ -150,6 +150,8 @@ export function createJournal(parts: {
       if (oldest !== undefined) unsettled.delete(oldest);
       unsettled.add(event.id);
     },
+    /** No outcome will come: ends all waits for one. */
+    erased: end,
     /** @param reportedAt when it was reported first. Called for the first duplicate alone. */
     duplicate(event: OutboxEvent, reportedAt: () => Promise<number | undefined>) {
       counts.duplicates++;

@@ -44,7 +44,7 @@ export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: s
      * next line says how many were left out.
      */
     warn(kind: Kind, line: string, says = wordsOf(line)): void {
-      const leftOut = rateLimit(kind, says, clock.now());
+      const leftOut = rateLimit(kind, says, clock.monotonic());
       if (leftOut !== undefined) log("warn", line + leftOut);
     },
     /** Writes the line once, not in production: for what is no error, but puzzles a developer. */
@@ -64,7 +64,7 @@ export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: s
 }
 
 /** What warnings are about. Each kind has its own share of the log, so none keeps another out. */
-export const KINDS = [
+const KINDS = [
   ...LEAST_URGENT_FIRST.map((kind) => `dropped ${kind}` as const),
   "dead",
   "paused",
@@ -79,7 +79,7 @@ export const KINDS = [
   "isBot",
   "waitUntil",
 ] as const;
-export type Kind = (typeof KINDS)[number];
+type Kind = (typeof KINDS)[number];
 
 /** The most different lines of one kind within a minute. */
 export const MOST_OF_A_KIND = 10;

@@ -1,27 +1,26 @@
+import { type EventKind, isMoreUrgent, KINDS } from "../conversion/kinds.js";
 import { kindOf } from "../service/endpoints.js";
 import type { Lane } from "./claim.js";
-import { isMoreUrgent, URGENCIES, type Urgency } from "./urgency.js";
 
 /** Events that a claim takes together: of one lane, one urgency, and one of these states. */
 export interface ClaimStep {
   /** How urgent its events are. */
-  readonly urgency: Urgency;
-  /** Never tried (`history.triedAt` is 0), rested after an attempt, or still resting. */
-  readonly which: "untried" | "rested" | "resting";
+  readonly urgency: EventKind;
+  /** Never tried (`history.triedAt` is 0), or rested after an attempt. */
+  readonly which: "untried" | "rested";
   /** How many more the lane may give: all its steps share it. */
   readonly place: { readonly lane: Lane; left: number };
 }
 
 // If no payment waits, untried events go first. Otherwise clicks that a sign-up waits for, and that
 // the service never takes, would go before all other clicks again and again.
-const OTHERS = URGENCIES.filter((each) => isMoreUrgent("payment", each));
-const MOST_URGENT = URGENCIES.slice(0, -OTHERS.length);
-const ORDER: readonly (readonly [ClaimStep["which"], ...Urgency[]])[] = [
+const OTHERS = KINDS.filter((each) => isMoreUrgent("payment", each));
+const MOST_URGENT = KINDS.slice(0, -OTHERS.length);
+const ORDER: readonly (readonly [ClaimStep["which"], ...EventKind[]])[] = [
   ["untried", ...MOST_URGENT],
   ["rested", ...MOST_URGENT],
   ["untried", ...OTHERS],
   ["rested", ...OTHERS],
-  ["resting", ...URGENCIES],
 ];
 
 /** A claim's steps in order, without those that can have no events. */
@@ -34,11 +33,7 @@ export function claimStepsOf(lanes: readonly Lane[]): ClaimStep[] {
   );
 }
 
-function isStep(
-  { endpoint, newWithinMs, evenResting }: Lane,
-  urgency: Urgency,
-  which: ClaimStep["which"],
-): boolean {
+function isStep({ endpoint, newWithinMs }: Lane, urgency: EventKind, which: ClaimStep["which"]): boolean {
   if (isMoreUrgent(kindOf(endpoint), urgency)) return false;
-  return which === "untried" || (newWithinMs === undefined && (which === "rested" || evenResting === true));
+  return which === "untried" || newWithinMs === undefined;
 }

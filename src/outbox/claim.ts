@@ -1,7 +1,6 @@
-import type { OutboxEvent } from "../conversion/events.js";
+import type { EventKind, OutboxEvent } from "../conversion/events.js";
 import type { Endpoint } from "../service/endpoints.js";
 import type { Death } from "./dead-letters.js";
-import type { Urgency } from "./urgency.js";
 
 /** What attempts at an event have taught: plain JSON, stored unchanged, for the next claim. */
 export interface History {
@@ -36,6 +35,8 @@ export type Verdict =
       readonly type: "delivered";
       /** The service's number for a registration or payment. An outbox need not keep it. */
       readonly leadId?: number;
+      /** It was `skipped`, and not sent. */
+      readonly isSkipped?: boolean;
     }
   /** The service must not get it. An outbox gets `delivered` instead. */
   | { readonly type: "skipped"; readonly reason: "not-referred" }
@@ -59,14 +60,10 @@ export interface Lane {
    * when an event's urgency rises.
    */
   readonly newWithinMs?: number;
-  /** A resting event may be sent too, if no other is ready. */
-  readonly evenResting?: boolean;
 }
 
 /** What may be sent at this moment. */
 export interface Capacity {
-  /** Only events of this destination. */
-  readonly destination: number;
   /** How many in all. May be infinite, as that of a lane. */
   readonly limit: number;
   /** Of equally urgent events, those of an earlier lane go first. Urgency comes before lanes. */
@@ -80,7 +77,7 @@ export interface Claim {
   /** The lane that it was claimed for. */
   readonly lane: Lane;
   /** Default: as urgent as its kind. */
-  readonly urgency?: Urgency;
+  readonly urgency?: EventKind;
   /** What earlier attempts have taught. */
   readonly history: History;
   /**
@@ -99,8 +96,6 @@ export interface Claim {
 
 /** Sends events to the service. None of its methods throws. */
 export interface Deliver {
-  /** Whose events it sends: the outbox claims, counts and lists no others. */
-  readonly destination: number;
   /** Which events may be sent at this moment. */
   capacity(): Capacity;
   /** Makes one attempt. Never rejects. */

@@ -13,7 +13,7 @@ export interface OutboxCounts {
   readonly oldest: number | null;
   /** The queued ones of each kind; absent if the outbox does not know. */
   readonly byKind?: Readonly<Record<EventKind, QueuedOfKind>>;
-  /** Queued for each destination, this one's included; absent if the storage is not shared. */
+  /** Queued of each client id that is meant; absent if the storage is not shared. */
   readonly byDestination?: Readonly<Record<string, number>>;
   /** What is wrong with the storage now; absent if nothing is. */
   readonly trouble?: string;

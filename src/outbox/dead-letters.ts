@@ -87,8 +87,8 @@ export function shownLetters(stored: DeadLetters, decided: (decision: Decision) 
     retry: (id) => stored.retry(id),
     retryAll: (filter) => stored.retryAll(filter),
     discard: (id) => stored.discard(id),
-    ...(stored.sums && { sums: stored.sums.bind(stored) }),
-    ...(stored.ids && { ids: stored.ids.bind(stored) }),
+    sums: (filter) => stored.sums(filter),
+    ids: (filter) => stored.ids(filter),
   };
 }
 
@@ -145,23 +145,12 @@ export interface DeadLetters {
   retryAll(filter?: DeadLetterFilter): Promise<number>;
   /** Forgets it, but not its id: reported again, it is a duplicate. `false` if there is none. */
   discard(id: string): Promise<boolean>;
-  /** @internal What the filter means, in numbers. Reads no letter. Without it, `list` is called. */
-  sums?(filter?: DeadLetterFilter): Promise<readonly DeadLetterSum[]>;
-  /** @internal The ids of what the filter means, oldest first. Without it, `list` is called. */
-  ids?(filter?: DeadLetterFilter): Promise<readonly string[]>;
+  /** @internal What the filter means, in numbers. */
+  sums(filter?: DeadLetterFilter): Promise<readonly DeadLetterSum[]>;
+  /** @internal The ids of what the filter means, oldest first. */
+  ids(filter?: DeadLetterFilter): Promise<readonly string[]>;
   /** @internal Leaves a notice and a log line. */
   decided?(decision: Decision): void;
-}
-
-/** Of one destination, or of all if it is `undefined`. */
-export interface StoredDeadLetters {
-  list(query: DeadLetterQuery, destination: number | undefined): ReturnType<DeadLetters["list"]>;
-  retry(id: string, destination: number | undefined): Promise<boolean>;
-  /** Those for which `isRetried` holds. */
-  retryAll(filter: DeadLetterFilter, destination: number | undefined): Promise<number>;
-  discard(id: string, destination: number | undefined): Promise<boolean>;
-  sums?(filter: DeadLetterFilter, destination: number | undefined): Promise<readonly DeadLetterSum[]>;
-  ids?(filter: DeadLetterFilter, destination: number | undefined): Promise<readonly string[]>;
 }
 
 export function isRetried(

@@ -1,39 +1,33 @@
 import type { OutboxEvent } from "../conversion/events.js";
 import type { Clock } from "../shared/clock.js";
-import { errorFrom, OutboxError } from "../shared/errors.js";
-import type { Circuits } from "./circuits.js";
+import { errorFrom } from "../shared/errors.js";
 import type { Claim } from "./claim.js";
-import type { StoredDeadLetters } from "./dead-letters.js";
 import { createFallback, type Storage } from "./fallback.js";
 import {
-  type CancelOutcome,
+  closed,
   noTransaction,
   type Outbox,
   type OutboxCounts,
   type OutboxObserver,
+  taken,
 } from "./outbox.js";
 import { eraseIn, type PersonalStorage, personalDataIn } from "./personal-data.js";
 import { createRelay } from "./relay.js";
 
 /** The storage of a durable outbox. */
-export interface DurableStorage<C extends Claim> extends Storage<C> {
+export interface DurableStorage<C extends Claim>
+  extends Storage<C>,
+    Pick<Outbox, "bind" | "deadLetters" | "unanswered" | "reportedAt" | "cancel"> {
   /** Stores it in the host's own transaction. Without it, such a report is refused. */
   appendIn?(transaction: unknown, event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
-  /** Of one destination, or of all; without what still waits in memory. */
-  counts(destination: number | undefined): Omit<OutboxCounts, "trouble">;
+  /** Without what still waits in memory. */
+  counts(): Omit<OutboxCounts, "trouble">;
   /** Counts anew. */
-  look?(): Promise<unknown>;
-  readonly deadLetters: StoredDeadLetters;
-  /** See `Outbox`. */
-  readonly circuits?: Circuits | undefined;
-  /** See `Outbox`. */
-  reportedAt?(id: string, destination: number): Promise<number | undefined>;
-  /** See `Outbox`. */
-  cancel?(id: string, destination: number): Promise<CancelOutcome>;
+  look(): Promise<unknown>;
   /** To search for a person's events. */
-  readonly personal?: PersonalStorage | undefined;
-  /** Called once, for one destination. */
-  start?(destination: number): void;
+  readonly personal: PersonalStorage;
+  /** Called once. */
+  start?(): void;
   /** No more events come. Verdicts of those under way still do. */
   stop?(): void;
   /** All calls have ended: close files, connections and timers. */
@@ -54,7 +48,7 @@ export function createDurable<C extends Claim>(
   const { name, maxMemoryBytes, clock } = options;
   const notices: ((observer: OutboxObserver) => void)[] = [];
   let observer: OutboxObserver | undefined;
-  let destination: number | undefined;
+  let isBound = false;
   let closing: Promise<void> | undefined;
   /** What is wrong with the spool. */
   let spoolProblem: Error | undefined;
@@ -86,7 +80,7 @@ export function createDurable<C extends Claim>(
 
   function counts(): OutboxCounts {
     const problem = fallback.problem ?? spoolProblem;
-    const { queued, oldest, ...others } = storage.counts(destination);
+    const { queued, oldest, ...others } = storage.counts();
     return {
       ...others,
       queued: queued + fallback.length,
@@ -102,11 +96,12 @@ export function createDurable<C extends Claim>(
     // Drops verdicts that a failing storage does not take.
     await fallback.close();
     await stopped;
+    // What is left is told as it is now.
+    if (observer && !fallback.problem) await storage.look().catch(() => {});
     await storage.close?.();
   }
 
-  const { personal } = storage;
-  const { sums, ids } = storage.deadLetters;
+  const { personal, deadLetters, unanswered } = storage;
   const outbox: Outbox = {
     name,
     get durable() {
@@ -115,76 +110,51 @@ export function createDurable<C extends Claim>(
     get storesAtOnce() {
       return storage.spool?.isWhole === true;
     },
+    bind(clientId) {
+      if (isBound) throw taken(`${name}Outbox`);
+      isBound = true;
+      storage.bind(clientId);
+    },
     // Not async: that costs each event two more promises.
     add(event, { transaction } = {}) {
-      if (closing) return Promise.reject(closed(name));
+      if (closing) return Promise.reject(closed(`${name}Outbox`));
       if (transaction === undefined) return fallback.add(event);
       return storage.appendIn?.(transaction, event) ?? Promise.reject(noTransaction(`${name}Outbox`));
     },
     start(deliver, to) {
-      if (observer) throw alreadyStarted(`${name}Outbox`);
       observer = to;
-      destination = deliver.destination;
       for (const notice of notices.splice(0)) notice(to);
       relay.start(deliver);
-      storage.start?.(destination);
+      storage.start?.();
     },
     wake: relay.wake,
     get idle() {
       return relay.idle && fallback.length === 0 && fallback.problem === undefined;
     },
     counts,
-    ...(storage.look && {
-      async look() {
-        await storage.look?.();
-        return counts();
-      },
-    }),
-    deadLetters: {
-      list: (query = {}) => storage.deadLetters.list(query, destination),
-      retry: (id) => storage.deadLetters.retry(id, destination),
-      retryAll: (filter = {}) => storage.deadLetters.retryAll(filter, destination),
-      discard: (id) => storage.deadLetters.discard(id, destination),
-      ...(sums && { sums: (filter = {}) => sums(filter, destination) }),
-      ...(ids && { ids: (filter = {}) => ids(filter, destination) }),
+    async look() {
+      await storage.look();
+      return counts();
     },
-    ...(storage.circuits && { circuits: storage.circuits }),
-    ...(storage.reportedAt && {
-      reportedAt: async (id) =>
-        destination === undefined ? undefined : storage.reportedAt?.(id, destination),
-    }),
-    ...(storage.cancel && {
-      async cancel(id) {
-        await fallback.stored((event) => event.id === id);
-        return (destination !== undefined && storage.cancel?.(id, destination)) || "unknown";
-      },
-    }),
-    ...(personal && {
-      async personalData(person) {
-        await fallback.stored(() => true);
-        return personalDataIn(personal, person, destination);
-      },
-      async erase(person) {
-        await fallback.stored(() => true);
-        return eraseIn(personal, person, destination);
-      },
-    }),
+    deadLetters,
+    ...(unanswered && { unanswered }),
+    reportedAt: (id) => storage.reportedAt(id),
+    async cancel(id) {
+      await fallback.stored((event) => event.id === id);
+      return storage.cancel(id);
+    },
+    async personalData(person) {
+      await fallback.stored(() => true);
+      return personalDataIn(personal, person);
+    },
+    async erase(person) {
+      await fallback.stored(() => true);
+      return eraseIn(personal, person);
+    },
     close() {
       closing ??= close();
       return closing;
     },
   };
   return { outbox, wake: relay.wake, notify, spoolFails };
-}
-
-/** Thrown by a second `start`. */
-export function alreadyStarted(factory: string): OutboxError {
-  return new OutboxError(
-    "ERR_AFFILIATE_OUTBOX_TAKEN",
-    `${factory}: it is another tracker's already; give each tracker an outbox of its own (two may share a directory or a schema)`,
-  );
-}
-
-function closed(name: string): OutboxError {
-  return new OutboxError("ERR_AFFILIATE_OUTBOX_CLOSED", `${name}Outbox: it is closed`);
 }

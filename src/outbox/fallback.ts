@@ -1,10 +1,10 @@
 import type { OutboxEvent } from "../conversion/events.js";
 import type { Clock } from "../shared/clock.js";
+import { setImmediate } from "../shared/real-timers.js";
 import type { Capacity, Claim, Verdict } from "./claim.js";
 import type { AddOutcome, OutboxObserver } from "./outbox.js";
-import { type Pending, PendingEvents } from "./pending-events.js";
+import { type Pending, PendingEvents, type Spool } from "./pending-events.js";
 import { Receipts } from "./receipts.js";
-import type { Spool } from "./spool.js";
 import { StorageState } from "./storage-state.js";
 import { Verdicts } from "./verdicts.js";
 
@@ -177,7 +177,11 @@ export function createFallback<C extends Claim>(
       state.end();
       await Promise.allSettled(pending.all.map(({ storing }) => storing));
       await verdicts.settled();
-      if (!state.isUsable) await recover();
+      if (!state.isUsable) {
+        // In the tick in which its thread fails, the disk outbox refuses all calls.
+        await new Promise<void>((resolve) => setImmediate(resolve));
+        await recover();
+      }
       receipts.end();
       verdicts.end();
     },

@@ -3,7 +3,6 @@ import { byKind } from "../conversion/kinds.js";
 import { LinkedList, type ListLinks } from "../shared/linked-list.js";
 import type { OpenReceipt } from "./receipts.js";
 import { shedFor, sizeOf } from "./shedding.js";
-import type { Spool } from "./spool.js";
 
 export interface Pending extends ListLinks<Pending>, ListLinks<Pending, "sheddableBefore", "sheddableAfter"> {
   readonly event: OutboxEvent;
@@ -20,6 +19,16 @@ export interface Pending extends ListLinks<Pending>, ListLinks<Pending, "sheddab
   onWaiting: (() => void) | undefined;
 }
 
+/** Keeps events on their way to the storage, so that they survive the end of the process. */
+export interface Spool {
+  /** Has kept the event when it returns: the visitor may get the response at once. */
+  add(event: OutboxEvent): void;
+  /** The event is stored, or was dropped. */
+  remove(event: OutboxEvent): void;
+  /** Whether it has all events that were added and not removed. */
+  readonly isWhole: boolean;
+}
+
 interface PendingOptions {
   readonly maxBytes: number;
   readonly spool: Spool | undefined;
@@ -32,8 +41,7 @@ export class PendingEvents {
   readonly #sheddable = byKind(
     () => new LinkedList<Pending, "sheddableBefore", "sheddableAfter">("sheddableBefore", "sheddableAfter"),
   );
-  // By destination and id: two destinations may have the same id.
-  readonly #keys = new Set<string>();
+  readonly #ids = new Set<string>();
   readonly #options: PendingOptions;
   #bytes = 0;
 
@@ -49,8 +57,8 @@ export class PendingEvents {
     return this.#all.first;
   }
 
-  has(event: OutboxEvent): boolean {
-    return this.#keys.has(eventKeyOf(event));
+  has({ id }: OutboxEvent): boolean {
+    return this.#ids.has(id);
   }
 
   /** `undefined` if no space can be made for it. */
@@ -71,7 +79,7 @@ export class PendingEvents {
       sheddableAfter: undefined,
     };
     this.#all.append(pending);
-    this.#keys.add(eventKeyOf(event));
+    this.#ids.add(event.id);
     this.#bytes += size;
     this.#options.spool?.add(event);
     return pending;
@@ -80,7 +88,7 @@ export class PendingEvents {
   remove(pending: Pending): void {
     this.#all.remove(pending);
     this.forbidShedding(pending);
-    this.#keys.delete(eventKeyOf(pending.event));
+    this.#ids.delete(pending.event.id);
     this.#bytes -= pending.size;
     this.#options.spool?.remove(pending.event);
   }
@@ -118,8 +126,4 @@ export class PendingEvents {
       },
     });
   }
-}
-
-function eventKeyOf({ id, destination }: OutboxEvent): string {
-  return `${id} ${destination}`;
 }

@@ -36,17 +36,17 @@ export function personalEventOf(
   return { id, destination, kind, event: data, createdAt, state };
 }
 
-/** Can be searched. Destination `undefined`: all destinations. */
+/** Can be searched. */
 export interface PersonalStorage {
   /**
    * Everything, in parts, in an order in which no event is missed that moves on meanwhile.
    */
-  pages(destination: number | undefined): AsyncIterable<readonly PersonalEvent[]>;
+  pages(): AsyncIterable<readonly PersonalEvent[]>;
   /**
-   * Removes events of one destination that are not under way; scheduled ones as `cancel` does.
-   * Their ids stay known. Resolves to their number.
+   * Removes events that are not under way; scheduled ones as `cancel` does. Their ids stay known.
+   * Resolves to their number.
    */
-  remove(destination: number, found: readonly PersonalEvent[]): Promise<number>;
+  remove(found: readonly PersonalEvent[]): Promise<number>;
 }
 
 const REMOVED_AT_ONCE = 200;
@@ -59,23 +59,18 @@ const REMOVED_AT_ONCE = 200;
 export async function personalDataIn(
   { pages }: Pick<PersonalStorage, "pages">,
   person: Person,
-  destination: number | undefined,
 ): Promise<readonly PersonalEvent[]> {
-  const found = await search(pages, person, destination);
+  const found = await search(pages, person);
   return found.map((each) => ({ ...each, event: shownData(each.event) }));
 }
 
-async function search(
-  pages: PersonalStorage["pages"],
-  person: Person,
-  destination: number | undefined,
-): Promise<readonly PersonalEvent[]> {
+async function search(pages: PersonalStorage["pages"], person: Person): Promise<readonly PersonalEvent[]> {
   const { email, ...given } = checked(person);
   const found = new Map<string, PersonalEvent>();
   const ids = new Set(idsOf(given));
 
   async function collect(matches: (event: PersonalEvent) => boolean): Promise<void> {
-    for await (const page of pages(destination)) {
+    for await (const page of pages()) {
       for (const each of page) if (matches(each)) found.set(`${each.destination} ${each.id}`, each);
     }
   }
@@ -96,19 +91,12 @@ async function search(
 }
 
 /** Removes those that are not under way. Resolves to their number. */
-export async function eraseIn(
-  storage: PersonalStorage,
-  person: Person,
-  destination: number | undefined,
-): Promise<number> {
-  const found = await search(storage.pages, person, destination);
+export async function eraseIn(storage: PersonalStorage, person: Person): Promise<number> {
+  const found = await search(storage.pages, person);
+  const free = found.filter(({ state }) => state !== "under-way");
   let removed = 0;
-  for (const owner of new Set(found.map((each) => each.destination))) {
-    const own = found.filter((each) => each.destination === owner && each.state !== "under-way");
-    for (let nth = 0; nth < own.length; nth += REMOVED_AT_ONCE) {
-      removed += await storage.remove(owner, own.slice(nth, nth + REMOVED_AT_ONCE));
-    }
-  }
+  for (let nth = 0; nth < free.length; nth += REMOVED_AT_ONCE)
+    removed += await storage.remove(free.slice(nth, nth + REMOVED_AT_ONCE));
   return removed;
 }
 
@@ -143,7 +131,8 @@ function holderOf(email: string): (data: OutboxEvent["data"]) => boolean {
 }
 
 // Both: in lower case alone the Kelvin sign is a k, and one person would get another's data.
-function isSameAddress(one: string, other: string | undefined): boolean {
-  if (other === undefined) return false;
+function isSameAddress(one: string, other: unknown): boolean {
+  // A damaged row may have anything in its place.
+  if (typeof other !== "string") return false;
   return one.toLowerCase() === other.toLowerCase() && one.toUpperCase() === other.toUpperCase();
 }

@@ -2,7 +2,7 @@
 export function objectFromJson(json: string | null): object | undefined {
   try {
     const parsed: unknown = JSON.parse(json ?? "");
-    return typeof parsed === "object" && parsed !== null ? parsed : undefined;
+    return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed) ? parsed : undefined;
   } catch {
     return undefined;
   }

@@ -69,16 +69,6 @@ export class LinkedList<
     this.#length--;
   }
 
-  /** The first `limit` members. They stay. */
-  peek(limit: number): T[] {
-    const members: T[] = [];
-    for (const member of this) {
-      if (members.length >= limit) break;
-      members.push(member);
-    }
-    return members;
-  }
-
   *[Symbol.iterator](): Generator<T> {
     for (let member = this.#first; member; member = linksOf(member)[this.#after]) yield member;
   }

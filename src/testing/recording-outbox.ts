@@ -8,6 +8,8 @@ export interface RecordingOutbox extends Outbox {
   readonly events: OutboxEvent[];
 }
 
+const NOTHING = { queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null };
+
 /**
  * An outbox for a host's tests, without service or SQLite. An event that is in `events` already is
  * a `duplicate`, as in any other outbox. `cancelPayment` and `erase` remove events. `flush()` does
@@ -20,8 +22,9 @@ export interface RecordingOutbox extends Outbox {
  *
  * const outbox = recordingOutbox();
  * const tracker = affiliate({ baseUrl: "https://tracking.example", clientId: 42, outbox });
- * await tracker.trackPayment({ paymentId: 1, customerEmail: "ada@shop.example", leadValue: 19.9 });
- * console.log(outbox.events[0].data); // { paymentId: "1", customerEmail: "ada@shop.example", leadValue: 19.9 }
+ * const payment = { paymentId: 1, customerEmail: "ada@shop.example", leadValue: 19.9 };
+ * await tracker.trackPayment(payment, { sessionId: "s1" });
+ * console.log(outbox.events[0].data); // { …, paymentId: "1", leadValue: 19.9, sessionId: "s1" }
  * ```
  */
 export function recordingOutbox(): RecordingOutbox {
@@ -30,7 +33,7 @@ export function recordingOutbox(): RecordingOutbox {
     async *pages() {
       yield events.map((event) => personalEventOf(event, "waiting"));
     },
-    async remove(_, found) {
+    async remove(found) {
       const removed = events.filter((event) => found.some(({ id }) => id === event.id));
       for (const event of removed) events.splice(events.indexOf(event), 1);
       return removed.length;
@@ -47,9 +50,12 @@ export function recordingOutbox(): RecordingOutbox {
       events.push({ ...event, data: shownData(event.data) } as OutboxEvent);
       return "queued";
     },
+    bind() {},
     start() {},
     wake() {},
-    counts: () => ({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null }),
+    counts: () => NOTHING,
+    look: async () => NOTHING,
+    reportedAt: async (id) => events.find((known) => known.id === id)?.createdAt,
     async cancel(id) {
       const event = events.find((known) => known.id === id);
       if (!event) return "unknown";
@@ -57,13 +63,15 @@ export function recordingOutbox(): RecordingOutbox {
       events.splice(events.indexOf(event), 1);
       return "cancelled";
     },
-    personalData: (person) => personalDataIn(personal, person, undefined),
-    erase: (person) => eraseIn(personal, person, undefined),
+    personalData: (person) => personalDataIn(personal, person),
+    erase: (person) => eraseIn(personal, person),
     deadLetters: {
       list: async () => [],
       retry: async () => false,
       retryAll: async () => 0,
       discard: async () => false,
+      sums: async () => [],
+      ids: async () => [],
     },
     async close() {},
   };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { OutboxEvent } from "../../src/conversion/events.js";
 import { until } from "./recorder.js";
-import { DESTINATION, sample, stranger } from "./samples.js";
+import { sample, stranger } from "./samples.js";
 import { onStage, onTwoStages, REJECTED, Stage } from "./stage.js";
 import type { Lasting, TestRunner } from "./under-test.js";
 
@@ -54,18 +54,5 @@ export function testDestinations(runner: TestRunner["it"], { create, reopen }: L
     await other.delivers(click, event);
     await other.empty();
     assert.equal(await own.outbox.add(event), "duplicate");
-  });
-
-  it("says how many wait for each destination, if it knows", async (stage) => {
-    await stage.add(sample("click"), forOther(sample("click")), forOther(sample("payment")));
-    stage.hold();
-
-    const expected = { [DESTINATION]: 1, [OTHER]: 2 };
-    const isSaid = () => {
-      const { byDestination = expected } = stage.outbox.counts();
-      return JSON.stringify(byDestination) === JSON.stringify(expected);
-    };
-    await until(isSaid, "what waits for each destination was not counted");
-    assert.equal(stage.outbox.counts().queued, 1);
   });
 }

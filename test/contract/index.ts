@@ -6,7 +6,7 @@ import { testDeadLetterBytes } from "./dead-letter-bytes.js";
 import { testDeadLetters, testEviction } from "./dead-letters.js";
 import { testDestinations } from "./destinations.js";
 import { testHandover } from "./handover.js";
-import { testInheritedUrgency } from "./inherited-urgency.js";
+import { testInheritedUrgency, testLastingUrgency } from "./inherited-urgency.js";
 import { testKeptForTheUrgent } from "./kept-for-the-urgent.js";
 import { testLease } from "./lease.js";
 import { testOnce } from "./once.js";
@@ -35,23 +35,24 @@ export function testOutbox(name: string, outbox: OutboxUnderTest): void {
     describe("the clicks of a visitor", () => testClicks(itIs));
     describe("as urgent as what waits behind it", () => testInheritedUrgency(itIs));
     describe("dead letters", () => testDeadLetters(itIs));
-    if (outbox.schedules) describe("scheduled", () => testScheduled(itIs));
-    if (outbox.findsPersons) {
-      describe("a person's data", () => {
-        testPersonalData(itIs);
-        if (outbox.schedules) testErasedSchedule(itIs);
-      });
-    }
+    describe("scheduled", () => testScheduled(itIs));
+    describe("a person's data", () => {
+      testPersonalData(itIs);
+      testErasedSchedule(itIs);
+    });
     if (cutOff && restore) describe("cut off", () => testCutOff(itIs, { cutOff, restore }));
     if (createSmall) {
       const itIsSmall = onStage(it, createSmall);
-      describe("keeps what the urgent wait for", () => testKeptForTheUrgent(itIsSmall));
+      describe("keeps what the urgent wait for", () => {
+        testKeptForTheUrgent(itIsSmall);
+        testLastingUrgency(itIsSmall);
+      });
       describe("bounded", () => testBounds(itIsSmall));
       if (maxDeadLetters) describe("bounded dead letters", () => testEviction(itIsSmall, maxDeadLetters));
       if (maxDeadLetterBytes) {
         describe("large dead letters", () => testDeadLetterBytes(it, createSmall, maxDeadLetterBytes));
       }
-      if (outbox.schedules) describe("scheduled, when full", () => testScheduledWhenFull(itIsSmall));
+      describe("scheduled, when full", () => testScheduledWhenFull(itIsSmall));
     }
     if (reopen) {
       const lasting = { create, reopen };
@@ -60,9 +61,7 @@ export function testOutbox(name: string, outbox: OutboxUnderTest): void {
       if (cutOff && restore && leaseMs) {
         describe("leases", () => testLease(it, { ...lasting, leaseMs, cutOff, restore }));
       }
-      if (outbox.schedules) {
-        describe("scheduled, with other processes", () => testLastingSchedule(it, lasting));
-      }
+      describe("scheduled, with other processes", () => testLastingSchedule(it, lasting));
     }
   });
 }

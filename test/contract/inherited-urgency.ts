@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import type { EventKind, OutboxEvent } from "../../src/conversion/events.js";
-import { URGENCIES, urgenciesOf } from "../../src/outbox/urgency.js";
+import { KINDS } from "../../src/conversion/kinds.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
+import { fill } from "./bounds.js";
 import { seeded, someIdsOf } from "./order.js";
-import { retryIn } from "./recorder.js";
+import { retryIn, until } from "./recorder.js";
 import { idsOf, LONG_MS, lane, type Paying, paying, sample, signingUp, stranger } from "./samples.js";
 import { REJECTED, type StageTests } from "./stage.js";
 
@@ -93,16 +94,6 @@ export function testInheritedUrgency(it: StageTests): void {
     await stage.deliversOneByOne(click, registration, payment, other, clickOfLead, lead);
   });
 
-  it("sends one that rests after those that do not, however urgent it is", async (stage) => {
-    const [click, , payment] = paying();
-    const other = sample("click");
-    await stage.tries(retryIn(LONG_MS), click);
-    stage.delivery.lanes = [lane("click", { newestFirst: true, evenResting: true, limit: 1 })];
-    await stage.add(payment, other);
-
-    await stage.deliversOneByOne(other, click);
-  });
-
   it("counts an event as newly come when its urgency rises", async (stage) => {
     const [click, registration, payment] = paying().map(aged) as unknown as Paying;
     stage.delivery.lanes = NEWCOMERS;
@@ -140,15 +131,13 @@ export function testInheritedUrgency(it: StageTests): void {
 
     while (live.length > 0) {
       const { id, settle } = await stage.delivery.next();
-      const rows = live.map((event) => ({ id: event.id, event }));
+      const urgencies = urgenciesOf(live);
       const heads = new Map(
-        urgenciesOf(rows).flatMap(([{ event }, urgency]) =>
-          waits(event, live) ? [] : [[event.id, urgency]],
-        ),
+        live.filter((event) => !waits(event, live)).map((event) => [event.id, urgencies.get(event.id)]),
       );
       assert.equal(
         heads.get(id),
-        URGENCIES.find((each) => [...heads.values()].includes(each)),
+        KINDS.find((each) => [...heads.values()].includes(each)),
       );
       const luck = random();
       if (luck >= 0.1) live.splice(idsOf(live).indexOf(id), 1);
@@ -156,6 +145,31 @@ export function testInheritedUrgency(it: StageTests): void {
         luck < 0.1 ? { type: "release" } : luck < 0.2 ? { type: "dead", ...REJECTED } : { type: "delivered" },
       );
     }
+  });
+}
+
+/** What docs/delivery.md says of our own outboxes, and `Outbox` demands of none: urgency does not fall. */
+export function testLastingUrgency(it: StageTests): void {
+  it("keeps a click as urgent as the registration behind it was, once that is shed", async (stage) => {
+    const { delivery, outbox } = stage;
+    const [click, registration] = signingUp();
+    stage.hold();
+    await stage.add(sample("click"), click, registration);
+    delivery.lanes = [{ endpoint: "click", limit: 1 }];
+    delivery.capacity = 1;
+    outbox.wake();
+    const first = await delivery.next();
+    assert.deepEqual([first.live.event, first.live.urgency], [click, "registration"]);
+
+    await fill(outbox, "payment");
+    await until(
+      () => idsOf(delivery.dropped.map(({ event }) => event)).includes(registration.id),
+      "it was kept",
+    );
+    first.settle({ type: "release" });
+
+    const { live } = await delivery.next();
+    assert.deepEqual([live.event, live.urgency], [click, "registration"]);
   });
 }
 
@@ -169,4 +183,20 @@ function sharesAnId({ data: one }: OutboxEvent, { data: other }: OutboxEvent): b
 /** Whether an event waits for an earlier one. */
 function waits(event: OutboxEvent, live: readonly OutboxEvent[]): boolean {
   return live.slice(0, live.indexOf(event)).some((earlier) => sharesAnId(earlier, event));
+}
+
+/** How urgent each event is. `live`: in order. */
+function urgenciesOf(live: readonly OutboxEvent[]): Map<string, EventKind> {
+  const behind = new Map<string, EventKind>();
+  const urgencies = new Map<string, EventKind>();
+  for (const { id, kind, data } of [...live].reverse()) {
+    const keys = [`click ${data.clickId ?? ""}`, `session ${data.sessionId ?? ""}`].filter(
+      (key) => !key.endsWith(" "),
+    );
+    const candidates = [kind, ...keys.map((key) => behind.get(key))];
+    const urgency = KINDS.find((each) => candidates.includes(each)) ?? kind;
+    for (const key of keys) behind.set(key, urgency);
+    urgencies.set(id, urgency);
+  }
+  return urgencies;
 }

@@ -4,6 +4,10 @@ import { sample } from "./samples.js";
 import type { StageTests } from "./stage.js";
 
 export function testOnce(it: StageTests): void {
+  it("is bound to one client id, once", async ({ outbox }) => {
+    assert.throws(() => outbox.bind(43), { code: "ERR_AFFILIATE_OUTBOX_TAKEN" });
+  });
+
   it("stores an event once, however often it is added", async (stage) => {
     const event = sample("payment");
 
@@ -31,7 +35,7 @@ export function testOnce(it: StageTests): void {
     underWay.settle({ type: "delivered" });
     await stage.empty();
     assert.equal(await outbox.add({ ...delivered, createdAt: delivered.createdAt + 1 }), "duplicate");
-    if (outbox.reportedAt) assert.equal(await outbox.reportedAt(delivered.id), delivered.createdAt);
+    assert.equal(await outbox.reportedAt(delivered.id), delivered.createdAt);
 
     (await stage.handOver(resting)).settle(retryIn(60_000));
     assert.equal(await outbox.add(resting), "duplicate");

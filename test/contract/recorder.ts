@@ -10,7 +10,6 @@ import {
 import type { Outbox, OutboxObserver } from "../../src/outbox/outbox.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
 import { errorFrom } from "../../src/shared/errors.js";
-import { DESTINATION } from "./samples.js";
 
 // A storage that fails again and again is left alone for 1, 2, 4, then 8 s.
 const PATIENCE_MS = 18_000;
@@ -66,14 +65,10 @@ export class RecordingDelivery {
   #listener: ((handed: Handed) => void) | undefined;
   readonly #unsettled = new Set<Handed>();
 
-  constructor(readonly destination = DESTINATION) {}
-
   start(outbox: Outbox): void {
     this.started = true;
-    const { destination } = this;
     const deliver: Deliver = {
-      destination,
-      capacity: () => ({ destination, limit: this.capacity, lanes: this.capacity > 0 ? this.lanes : [] }),
+      capacity: () => ({ limit: this.capacity, lanes: this.capacity > 0 ? this.lanes : [] }),
       deliver: (claim) => this.#take(claim),
       settled: ({ id }, attempts, verdict) => this.told.push({ id, attempts, verdict }),
     };

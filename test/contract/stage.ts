@@ -17,22 +17,20 @@ export const REJECTED: Death = {
 
 /** One test's outbox, and its delivery once it is started. Closes both at its end. */
 export class Stage implements AsyncDisposable {
-  readonly delivery: RecordingDelivery;
+  readonly delivery = new RecordingDelivery();
   /** Read at the start: `durable` is false while events wait in memory. */
   readonly #survives: boolean;
   #closing: Promise<void> | undefined;
 
-  private constructor(
-    readonly outbox: Outbox,
-    destination: number,
-  ) {
-    this.delivery = new RecordingDelivery(destination);
+  private constructor(readonly outbox: Outbox) {
     this.#survives = outbox.durable === true;
   }
 
-  /** Delivers the events of `destination`. */
-  static async open(create: Creates, destination = DESTINATION): Promise<Stage> {
-    return new Stage(await create(), destination);
+  /** Binds the outbox to a client id. */
+  static async open(create: Creates, clientId = DESTINATION): Promise<Stage> {
+    const outbox = await create();
+    outbox.bind(clientId);
+    return new Stage(outbox);
   }
 
   start(): void {
@@ -180,12 +178,12 @@ export function onTwoStages(
   it: TestRunner["it"],
   create: Creates,
   reopen: Creates,
-  destination?: number,
+  clientId?: number,
 ): TestsOn<readonly [Stage, Stage]> {
   return (title, body) =>
     it(title, async () => {
       await using one = await Stage.open(create);
-      await using other = await Stage.open(reopen, destination);
+      await using other = await Stage.open(reopen, clientId);
       await body([one, other]);
     });
 }

@@ -10,10 +10,6 @@ export interface OutboxUnderTest {
   readonly createSmall?: Creates;
   /** For durable outboxes: opens one more on the last one's storage, as another process does. */
   readonly reopen?: Creates;
-  /** Whether outboxes have `cancel`, and so take scheduled payments. Default `false`. */
-  readonly schedules?: boolean;
-  /** Whether outboxes have `personalData` and `erase`. Default `false`. */
-  readonly findsPersons?: boolean;
   /** How many dead letters those of `createSmall` keep: a few. Without it, no tests of this. */
   readonly maxDeadLetters?: number;
   /** How many bytes these take at most, roughly: at least 50,000. Without it, no tests of this. */

@@ -59,15 +59,6 @@ export function testUrgency(it: StageTests): void {
     await stage.deliversOneByOne(...others, tried);
   });
 
-  it("sends one that rests if a lane asks for it, and no other is there", async (stage) => {
-    const [resting, fresh] = [sample("click"), sample("click")];
-    await stage.tries(retryIn(LONG_MS), resting);
-    await stage.add(fresh);
-
-    stage.delivery.lanes = [lane("click", { newestFirst: true, evenResting: true, limit: 1 })];
-    await stage.deliversOneByOne(fresh, resting);
-  });
-
   it("sends new events alone if a lane asks for them", async (stage) => {
     const [tried, old, newEvent] = [sample("click"), sample("click"), sample("click")];
     await stage.tries(retryIn(0), tried);
@@ -89,7 +80,7 @@ export function testUrgency(it: StageTests): void {
     await stage.add(...payments);
     stage.delivery.lanes = [
       lane("lead/payment", { newestFirst: true, newWithinMs: LONG_MS }),
-      lane("lead/payment", { evenResting: true }),
+      lane("lead/payment"),
     ];
     stage.start();
     const taken = await stage.take(2);

@@ -1,9 +1,11 @@
 import { inspect } from "node:util";
-import type { DeadLetter } from "express-affiliate";
+import { type DeadLetter, memoryOutbox } from "express-affiliate";
 import { describe, expect, it } from "vitest";
+import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { DESTINATION } from "../contract/samples.js";
 import { answering, closedPort, faultyService, hangingUp } from "../helpers/faulty-service.js";
 import { pay } from "../helpers/pay.js";
+import { scratchDirectory } from "../helpers/scratch.js";
 import { API_KEY, linesLogger, startTracker } from "../helpers/tracker.js";
 import { says, startDelivery, yes } from "../helpers/virtual-delivery.js";
 
@@ -115,3 +117,21 @@ describe("never shows", () => {
     await expect(tracker.client.status("s")).rejects.toThrow(/was not sent: .*ECONNREFUSED/);
   });
 });
+
+it.each([
+  ["memory", () => memoryOutbox({ maxDeadLetters: 1 })],
+  ["disk", () => diskOutbox({ directory: scratchDirectory(), maxDeadLetters: 1 })],
+])(
+  "an event that no other dead letter makes room for dies, and is dropped then, with the %s outbox",
+  async (_, outbox) => {
+    const service = await faultyService({ onRequest: answering(422) });
+    const tracker = startTracker({ baseUrl: service.url, outbox: outbox() });
+    const told: string[] = [];
+    tracker.on("dead", ({ kind }) => told.push(`${kind} is dead`));
+    tracker.on("dropped", ({ kind }) => told.push(`${kind} is dropped`));
+    await pay(tracker);
+    await expect.poll(() => told).toEqual(["payment is dead"]);
+    await tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "c" });
+    await expect.poll(() => told).toEqual(["payment is dead", "click is dead", "click is dropped"]);
+  },
+);

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { withoutVisitor } from "../../src/delivery/details.js";
 import { sample } from "../contract/samples.js";
-import { trackerWithService } from "../helpers/tracker-with-service.js";
+import { trackerWithService } from "../helpers/tracker.js";
 
 const registration = (data: object) => ({ ...sample("registration"), data }) as OutboxEvent;
 

@@ -172,6 +172,22 @@ describe("an event that is refused", () => {
     }
   });
 
+  it("as all others are, since the clock was set back, is none, though others passed before", async () => {
+    const rig = startDelivery();
+    await addMany(rig, 1, "payment");
+    await rig.clock.pass(SECOND_MS);
+    const { now } = rig.clock;
+    rig.clock.now = () => now() - 2 * HOUR_MS;
+    rig.service.reply = () => says(401);
+    // So few that each is tried more than five times.
+    await addMany(rig, 3, "payment");
+    await rig.clock.pass(HOUR_MS);
+    expect(rig.outbox.counts()).toMatchObject({ queued: 3, dead: { rejected: 0 } });
+    rig.service.reply = () => yes;
+    await rig.clock.pass(2 * MINUTE_MS);
+    expect(rig.service.taken).toHaveLength(4);
+  });
+
   it("is reported although there is only that one, if nothing has been taken", async () => {
     const rig = startDelivery({ reply: () => says(401) });
     await rig.add("payment", { sessionId: "s" });
@@ -180,23 +196,21 @@ describe("an event that is refused", () => {
   });
 });
 
-describe("a service that swallows requests", () => {
-  it.each([8, 16, 64])(
-    "leaves no more payments unconfirmed than its places and a few probes, with %i",
-    async (concurrency) => {
-      const rig = startDelivery({ concurrency, reply: () => hanging });
-      for (let n = 0; n < 200; n++) {
-        await rig.add("payment", { sessionId: `s${n}` });
-        await rig.clock.pass(37);
-      }
-      await rig.clock.pass(10 * MINUTE_MS);
-      expect(rig.outbox.counts().dead.unconfirmed).toBeLessThanOrEqual(concurrency + 1);
-      rig.service.reply = () => yes;
-      await rig.clock.pass(HOUR_MS);
-      expect(rig.outbox.counts().queued).toBe(0);
-    },
-  );
-});
+it.each([8, 16, 64])(
+  "a service that never answers leaves no more payments unconfirmed than the slots and a few probes, with %i",
+  async (concurrency) => {
+    const rig = startDelivery({ concurrency, reply: () => hanging });
+    for (let n = 0; n < 200; n++) {
+      await rig.add("payment", { sessionId: `s${n}` });
+      await rig.clock.pass(37);
+    }
+    await rig.clock.pass(10 * MINUTE_MS);
+    expect(rig.outbox.counts().dead.unconfirmed).toBeLessThanOrEqual(concurrency + 1);
+    rig.service.reply = () => yes;
+    await rig.clock.pass(HOUR_MS);
+    expect(rig.outbox.counts().queued).toBe(0);
+  },
+);
 
 describe("a gateway that answers 502 or 504", () => {
   const isPayment = ({ path }: Call) => path.endsWith("/lead/payment");
@@ -297,6 +311,42 @@ describe("a service that asks to be left alone", () => {
     expect(rig.noticesOf("retry")).toEqual([]);
   });
 
+  it("is shown as paused for that long, and not until it takes an event", async () => {
+    const rig = startDelivery({ reply: () => says(429, { retryAfter: "30" }) });
+    await rig.add("payment", { sessionId: "s" });
+    await rig.clock.pass(29 * SECOND_MS);
+    expect(rig.delivery.endpoints["lead/payment"]).toMatchObject({ state: "paused", reason: "throttled" });
+    rig.service.reply = () => hanging;
+    await rig.clock.pass(5 * SECOND_MS);
+    expect(rig.delivery.endpoints["lead/payment"]).toEqual({ state: "open" });
+  });
+
+  it("is still shown as paused when that time is up, if it failed before", async () => {
+    const rig = startDelivery({ reply: () => says(500) });
+    await addMany(rig, 30, "payment");
+    await rig.clock.pass(5 * MINUTE_MS);
+    const state = () => rig.delivery.endpoints["lead/payment"];
+    expect(state()).toMatchObject({ state: "paused", reason: "failing" });
+    rig.service.reply = () => says(503, { retryAfter: "5" });
+    while (rig.noticesOf("paused").at(-1)?.reason !== "throttled") await rig.clock.pass(100);
+    await rig.clock.pass(6 * SECOND_MS);
+    expect(state()).toMatchObject({ state: "paused", reason: "failing" });
+  });
+
+  it("is shown as paused since its last request, if the one before ended long ago", async () => {
+    const rig = startDelivery({ reply: () => says(429, { retryAfter: "5" }) });
+    await rig.add("payment", { sessionId: "s" });
+    await rig.clock.pass(SECOND_MS);
+    // As if another process had taken it.
+    await rig.outbox.erase({ sessionId: "s" });
+    await rig.clock.pass(12 * HOUR_MS);
+    await rig.add("payment", { sessionId: "t" });
+    await rig.clock.pass(SECOND_MS);
+    const state = rig.delivery.endpoints["lead/payment"];
+    expect(state).toMatchObject({ state: "paused", reason: "throttled" });
+    expect("pausedMs" in state && state.pausedMs).toBeLessThan(5 * SECOND_MS);
+  });
+
   it("by its status endpoint is asked by it no more until then", async () => {
     const rig = startDelivery({
       reply: ({ method }) => (method === "GET" ? says(429, { retryAfter: "600" }) : hanging),
@@ -307,13 +357,14 @@ describe("a service that asks to be left alone", () => {
   });
 });
 
-describe("the sockets", () => {
-  it.each([
-    [1, 1],
-    [2, 1],
-    [8, 6],
-    [32, 24],
-  ])("are %i, of which clicks take %i, and payments have the rest at once", async (concurrency, places) => {
+it.each([
+  [1, 1],
+  [2, 1],
+  [8, 6],
+  [32, 24],
+])(
+  "the sockets are %i, of which clicks take %i, and payments have the rest at once",
+  async (concurrency, places) => {
     const rig = startDelivery({ concurrency, reply: () => ({ ...yes, afterMs: 1_000 }) });
     await addMany(rig, 100);
     await rig.clock.pass(100);
@@ -321,5 +372,5 @@ describe("the sockets", () => {
     await rig.add("payment", { sessionId: "payer" });
     await rig.clock.pass(100);
     expect(rig.service.posts).toHaveLength(Math.min(concurrency, places + 1));
-  });
-});
+  },
+);

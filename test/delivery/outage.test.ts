@@ -75,3 +75,25 @@ describe("age", () => {
     expect(noticesOf("paused")).toEqual([]);
   });
 });
+
+test.each([1, 2, 3])(
+  "a service that dies behind its gateway while requests are under way, %i of them taken, costs 8 payments at most",
+  async (taken) => {
+    let requests = 0;
+    const { outbox, add, clock } = startDelivery({
+      reply: ({ method }) => {
+        if (method === "GET") return says(502);
+        requests++;
+        if (requests <= taken) return { ...yes, afterMs: 10 };
+        return { ...says(502), afterMs: requests <= 6 ? 12 : 5 };
+      },
+    });
+    for (let nth = 0; nth < 50; nth++) await add("payment", { sessionId: `s${nth}` });
+    await clock.pass(30 * SECOND_MS);
+
+    const { queued, dead } = outbox.counts();
+    expect(dead.unconfirmed).toBeGreaterThan(0);
+    expect(dead.unconfirmed).toBeLessThanOrEqual(8);
+    expect(queued).toBe(50 - taken - dead.unconfirmed);
+  },
+);

@@ -11,7 +11,10 @@ const silence = (code: string, requestSent: boolean): Attempt => ({
   requestSent,
   error: Object.assign(new Error(code), { code }),
 });
-const answer = (status: number, more: { body?: unknown; retryAfter?: string } = {}): Attempt => ({
+const answer = (
+  status: number,
+  more: { body?: unknown; retryAfter?: string; date?: string } = {},
+): Attempt => ({
   type: "answer",
   status,
   body: undefined,
@@ -154,6 +157,13 @@ describe("Retry-After", () => {
       expect(judge(answer(503, { retryAfter }))).toEqual({ type: "failed" });
     },
   );
+
+  it("names a date by the service's own clock, if the answer says what that shows", () => {
+    const retryAfter = "Wed, 01 Jan 2025 08:02:00 GMT";
+    const throttled = { type: "throttled", retryAfterMs: 120_000 };
+    expect(judge(answer(429, { retryAfter, date: "Wed, 01 Jan 2025 08:00:00 GMT" }))).toEqual(throttled);
+    expect(judge(answer(429, { retryAfter, date: "soon" }))).toMatchObject({ retryAfterMs: 3_600_000 });
+  });
 
   it("means nothing with any other status", () => {
     expect(judge(answer(500, { retryAfter: "60" }))).toEqual({ type: "failed" });

@@ -18,11 +18,11 @@ const HOUR_MS = 3_600_000;
 /** A service that answers what it is asked of a session in this way, and takes every event. */
 function start(status: Reply, options: VirtualOptions = {}) {
   const answers = { status };
-  const rig = startDelivery({
-    confirmReferral: "login-session",
-    reply: ({ method }) => (method === "GET" ? answers.status : yes),
-    ...options,
-  });
+  return { answers, ...startWith(({ method }) => (method === "GET" ? answers.status : yes), options) };
+}
+
+function startWith(reply: (call: Call) => Reply, options: VirtualOptions = {}) {
+  const rig = startDelivery({ confirmReferral: "login-session", reply, ...options });
   let number = 0;
   async function add(kind: EventKind, ids: Attribution = { sessionId: loginSessionId(`${number}`) }) {
     const event = makeEvent(kind, ids, number++, rig.clock.now());
@@ -30,7 +30,7 @@ function start(status: Reply, options: VirtualOptions = {}) {
     return event;
   }
   const bodies = () => rig.service.posts.map(({ call }) => JSON.stringify(call.body));
-  return { ...rig, answers, add, bodies };
+  return { ...rig, add, bodies };
 }
 
 /** The service takes events, and its status endpoint hangs up. */
@@ -49,7 +49,10 @@ describe("an event whose only id is a login session's", () => {
 
   it.each([
     ["knows none", affiliated(false)],
-    ["knows no such session", says(404)],
+    [
+      "knows no such session",
+      says(404, { body: { error: "Not Found", message: "No such session", status: 404 } }),
+    ],
   ])(
     "is not sent if the status endpoint %s: it is settled as skipped, and counted",
     async (_name, status) => {
@@ -96,11 +99,19 @@ describe("an event whose only id is a login session's", () => {
   );
 
   it.each([
-    ["no JSON", undefined],
-    ["an empty object", {}],
-    ["a text in place of yes", { hasAffiliate: "true" }],
-  ])("waits while the status endpoint answers 200 with %s, and one warning says so", async (_name, body) => {
-    const { clock, service, add, answers, lines } = start({ ...yes, body });
+    ["200 with no JSON", yes],
+    ["200 with an empty object", { ...yes, body: {} }],
+    ["200 with a text in place of yes", { ...yes, body: { hasAffiliate: "true" } }],
+    ["404 with no JSON, as a gateway does", says(404)],
+    ["404 with JSON of a gateway's", says(404, { body: { message: "no Route matched with those values" } })],
+    [
+      "404 with JSON of NestJS",
+      says(404, { body: { error: "Not Found", statusCode: 404, message: "Cannot" } }),
+    ],
+    ["404 with JSON of Rails", says(404, { body: { error: "Not Found", status: 404 } })],
+    ["404 with JSON of Spring Boot", says(404, { body: { error: "Not Found", status: 404, message: "" } })],
+  ])("waits while the status endpoint answers %s, and one warning says so", async (_name, answer) => {
+    const { clock, service, add, answers, lines } = start(answer);
     for (let n = 0; n < 5; n++) await add("payment");
     await clock.pass(HOUR_MS);
     expect(service.posts).toEqual([]);
@@ -108,6 +119,46 @@ describe("an event whose only id is a login session's", () => {
     answers.status = affiliated(true);
     await clock.pass(HOUR_MS);
     expect(service.taken).toHaveLength(5);
+  });
+
+  it("is asked about by no other question while the status endpoint asks for a pause", async () => {
+    const { clock, service, add } = start(says(429, { retryAfter: "60" }));
+    await add("payment");
+    await clock.pass(1_000);
+    for (let n = 0; n < 30; n++) await add("payment");
+    await clock.pass(58_000);
+    expect(service.probes).toHaveLength(1);
+    await clock.pass(10_000);
+    expect(service.probes.length).toBeGreaterThan(1);
+  });
+
+  it("is asked about by no other question in such a pause, though one that was under way is answered", async () => {
+    const answers: Reply[] = [says(429, { retryAfter: "60" }), { ...affiliated(true), afterMs: 100 }];
+    const { clock, service, add } = startWith(({ method }) =>
+      method === "GET" ? (answers.shift() ?? affiliated(true)) : yes,
+    );
+    await add("payment");
+    await add("payment");
+    await clock.pass(1_000);
+    expect([service.probes.length, service.taken.length]).toEqual([2, 1]);
+    for (let n = 0; n < 5; n++) await add("payment");
+    await clock.pass(58_000);
+    expect(service.probes).toHaveLength(2);
+    await clock.pass(30_000);
+    expect(service.taken).toHaveLength(7);
+  });
+
+  it("is not sent if the service asked for a pause while the status endpoint was asked", async () => {
+    const { clock, service, add } = startWith(({ method }) =>
+      method === "GET" ? { ...affiliated(true), afterMs: 100 } : says(429, { retryAfter: "30" }),
+    );
+    await add("payment", { clickId: "c" });
+    await add("payment");
+    await clock.pass(29_000);
+    expect(service.posts).toHaveLength(1);
+    service.reply = () => affiliated(true);
+    await clock.pass(30_000);
+    expect(service.taken).toHaveLength(2);
   });
 
   it("rests as an event that failed does while the status endpoint fails", async () => {

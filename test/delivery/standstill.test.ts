@@ -1,46 +1,34 @@
 /** A process that stood still: it was stopped, its machine slept, or its event loop was blocked. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { createServer as createTlsServer } from "node:tls";
-import { describe, expect, inject, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { until } from "../contract/recorder.js";
 import { certificates } from "../helpers/certificates.js";
 import { answering, type Behaviour, faultyService, silent } from "../helpers/faulty-service.js";
+import { startHost } from "../helpers/host.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite");
-const required = (subpath: string) => JSON.stringify(join(inject("builtPackage"), `dist/${subpath}.cjs`));
 
 /** Runs a host, whose tracker's notices are said line by line. */
-function startHost(script: string, env: Record<string, string> = {}) {
+function startHostThat(script: string, env: Record<string, string> = {}) {
   const preamble = `
-    const { affiliate } = require(${required("index")});
-    const { diskOutbox } = require(${required("disk")});
-    const payment = (paymentId) => ({ paymentId, customerEmail: "ann@shop.example", leadValue: 9 });
     const block = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-    const say = (name, { reason, code, attempts }) =>
-      require("node:fs").writeSync(1, JSON.stringify({ name, reason, code, attempts }) + "\\n");
     function track(options) {
-      const tracker = affiliate({ clientId: 1, logger: { warn() {}, error() {} }, ...options });
-      for (const name of ["delivered", "dead", "retry"]) tracker.on(name, (notice) => say(name, notice));
+      const tracker = affiliate({ clientId: 1, logger, ...options });
+      for (const name of ["delivered", "dead", "retry"])
+        tracker.on(name, ({ reason, code, attempts }) => say(JSON.stringify({ name, reason, code, attempts })));
       return tracker;
     }
   `;
-  const host: ChildProcess = spawn(process.execPath, ["-e", preamble + script], {
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  onTestFinished(() => void host.kill("SIGKILL"));
-  const said: Record<string, unknown>[] = [];
-  createInterface({ input: host.stdout as NodeJS.ReadableStream }).on("line", (line) =>
-    said.push(JSON.parse(line)),
-  );
-  return { host, said, heard: () => until(() => said.length > 0, "the host heard nothing") };
+  const { host, said: lines } = startHost(preamble + script, { env: { ...process.env, ...env } });
+  const heard = () => until(() => lines.length > 0, "nothing was logged");
+  return { host, said: () => lines.map((line) => JSON.parse(line)), heard };
 }
 
 /**
@@ -67,13 +55,13 @@ describe("an event loop that was blocked for longer than `timeoutMs`", () => {
   /** Reports a payment to a service, and blocks. Resolves to what the host was told of it. */
   async function saidAfter(onRequest: Behaviour, block: string) {
     const service = await faultyService({ onRequest });
-    const { said, heard } = startHost(`
+    const { said, heard } = startHostThat(`
       const tracker = track({ baseUrl: "${service.url}", delivery: { timeoutMs: 300 } });
       tracker.trackPayment(payment(1), { sessionId: "s" });
       ${block}
     `);
     await heard();
-    return { said, sent: service.requests.length };
+    return { said: said(), sent: service.requests.length };
   }
 
   // It is sent in the next turn or the one after it; an answer comes while nothing here is running.
@@ -141,26 +129,26 @@ describe("a process that was stopped for longer than its lease", () => {
       const tracker = track({ baseUrl: "${url}", outbox, delivery: { connectTimeoutMs: 60_000, timeoutMs: 60_000 } });
     `;
     const env = { NODE_EXTRA_CA_CERTS: made.authorityFile };
-    const stopped = startHost(`${script} tracker.trackPayment(payment(1), { sessionId: "s" });`, env);
+    const stopped = startHostThat(`${script} tracker.trackPayment(payment(1), { sessionId: "s" });`, env);
     await until(() => held.length === 1, "no connection was made");
     await stopBetweenTransactions(stopped.host, directory);
 
     // Another takes the payment over, does not know how far it got, and holds it; a person retries
     // it.
     const outbox = diskOutbox({ directory, leaseMs: 1_000 });
-    const other = startHost(script, env);
-    await until(() => other.said.length === 1, "the payment was not taken over");
-    expect(other.said).toMatchObject([{ name: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED" }]);
+    const other = startHostThat(script, env);
+    await until(() => other.said().length === 1, "the payment was not taken over");
+    expect(other.said()).toMatchObject([{ name: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED" }]);
     isOpen = true;
     expect(await outbox.deadLetters.retryAll({ reason: "unconfirmed" })).toBe(1);
     await outbox.close();
-    await until(() => other.said.length === 2, "the payment was not delivered");
+    await until(() => other.said().length === 2, "the payment was not delivered");
     expect(taken).toHaveLength(1);
 
     for (const socket of held) tlsServer.emit("connection", socket);
     stopped.host.kill("SIGCONT");
     // Any of the three processes may send it.
-    startHost(`${script} tracker.trackClick({ affiliateReference: "A" }, { sessionId: "later" });`, env);
+    startHostThat(`${script} tracker.trackClick({ affiliateReference: "A" }, { sessionId: "later" });`, env);
     await until(() => taken.length >= 2, "a later click was not sent");
     await until(
       () => held.every((socket) => socket.bytesRead > 0 || socket.destroyed),

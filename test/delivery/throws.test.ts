@@ -7,7 +7,6 @@ import { createDelivery } from "../../src/delivery/delivery.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import { callsFor } from "../../src/service/calls.js";
 import type { Transport } from "../../src/service/transport.js";
-import { DESTINATION } from "../contract/samples.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 import { removeScratchDirectories } from "../helpers/scratch.js";
 import { makeEvent, refused, says, VirtualService, yes } from "../helpers/virtual-delivery.js";
@@ -15,13 +14,13 @@ import { virtualDisk } from "../helpers/virtual-disk.js";
 
 const SEAMS = [
   ...["referral", "call", "send", "rejection", "left", "answered", "claim"],
-  ...["journal", "circuits", "random", "hide", "now", "monotonic", "after"],
+  ...["journal", "unanswered", "random", "hide", "now", "monotonic", "after"],
 ] as const;
 type Seam = (typeof SEAMS)[number];
 
 const JOURNAL_CALLS: readonly (keyof DeliveryJournal)[] = [
   ...(["attempt", "delivered", "skipped", "retry", "dead"] as const),
-  ...(["paused", "resumed", "refused", "unconfirmed", "log"] as const),
+  ...(["paused", "resumed", "refused", "unconfirmed", "log", "once"] as const),
 ];
 
 const KINDS: readonly EventKind[] = ["click", "registration", "payment"];
@@ -73,16 +72,16 @@ function started(createOutbox: (clock: FakeClock) => Outbox) {
     },
   };
   const { now, monotonic, after } = clock;
-  const { circuits } = outbox;
+  const { unanswered } = outbox;
   const delivery = createDelivery({
-    ...{ destination: DESTINATION, concurrency: 8, maxAgeMs: 72 * 3_600_000 },
+    ...{ concurrency: 8, maxAgeMs: 72 * 3_600_000 },
     confirmReferral: "always",
     ambiguous: IF_MAYBE_TAKEN,
     transport: minedAll(() => "send", transport),
     calls: minedAll((name) => (name === "status" ? "referral" : "call"), callsFor(1)),
     keyOf: mined("call", ({ id }) => id),
     journal: Object.fromEntries(JOURNAL_CALLS.map((name) => [name, () => fire("journal")])) as never,
-    circuits: circuits && minedAll(() => "circuits", { read: circuits.read, replace: circuits.replace }),
+    unanswered: unanswered && mined("unanswered", unanswered),
     clock: minedAll((name) => name, { now, monotonic, after }),
     onCapacity: () => outbox.wake(),
     random: mined("random", () => 0.5),

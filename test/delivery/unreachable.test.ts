@@ -80,31 +80,32 @@ it.each([
   expect(lines.filter((line) => line.includes("NODE_TLS_REJECT_UNAUTHORIZED"))).toHaveLength(times);
 });
 
-describe("a connection that TLS does not let stand", () => {
-  it.each<[string, () => Parameters<typeof faultyService>[0], RegExp]>([
-    ["has expired", () => ({ tls: made.expired }), /NODE_EXTRA_CA_CERTS|expired/],
-    [
-      "is signed by itself",
-      () => ({ tls: made.selfSigned }),
-      /does not know the authority .* NODE_EXTRA_CA_CERTS/,
-    ],
-    [
-      "belongs to a service that speaks an old version alone",
-      () => ({
-        tls: { ...made.valid, minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" },
-      }),
-      /no TLS in common/,
-    ],
-    [
-      "is missing, for the port speaks plain HTTP",
-      () => ({ onConnection: (socket) => void socket.once("data", () => socket.end(NOT_HTTP)) }),
-      /no TLS in common/,
-    ],
-  ])("since the certificate %s, is told once, with what to do", async (_name, options, remedy) => {
+it.each<[string, () => Parameters<typeof faultyService>[0], RegExp]>([
+  ["has expired", () => ({ tls: made.expired }), /NODE_EXTRA_CA_CERTS|expired/],
+  [
+    "is signed by itself",
+    () => ({ tls: made.selfSigned }),
+    /does not know the authority .* NODE_EXTRA_CA_CERTS/,
+  ],
+  [
+    "belongs to a service that speaks an old version alone",
+    () => ({
+      tls: { ...made.valid, minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" },
+    }),
+    /no TLS in common/,
+  ],
+  [
+    "is missing, for the port speaks plain HTTP",
+    () => ({ onConnection: (socket) => void socket.once("data", () => socket.end(NOT_HTTP)) }),
+    /no TLS in common/,
+  ],
+])(
+  "a connection that TLS refuses because the certificate %s is reported once, with what to do",
+  async (_name, options, remedy) => {
     const service = await faultyService(options());
     expectOneWarning(await loggedInOutage({ baseUrl: service.url.replace("http:", "https:") }), remedy);
-  });
-});
+  },
+);
 
 it.each([
   ["CERT_HAS_EXPIRED", /has expired/],

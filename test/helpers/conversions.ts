@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import type { ErrorRequestHandler, Express } from "express";
 import type { Affiliate, AffiliateOptions } from "express-affiliate";
 import { serve } from "./express.js";
-import { trackerWithService } from "./tracker-with-service.js";
+import { trackerWithService } from "./tracker.js";
 
 export const COOKIES = "svc_click_id=c1; svc_session_id=s1";
 export const ada = { email: "ada@shop.example", customerId: 7, customerName: "Ada" };

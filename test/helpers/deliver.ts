@@ -5,11 +5,7 @@ import { DESTINATION } from "../contract/samples.js";
 
 /** Capacity for so many events of any endpoint. */
 export function capacityOf(limit: number): Capacity {
-  return {
-    destination: DESTINATION,
-    limit,
-    lanes: limit > 0 ? ENDPOINTS.map((endpoint) => ({ endpoint, limit })) : [],
-  };
+  return { limit, lanes: limit > 0 ? ENDPOINTS.map((endpoint) => ({ endpoint, limit })) : [] };
 }
 
 /**
@@ -20,7 +16,7 @@ export function delivering(
   limit: () => number = () => 8,
   settled: Deliver["settled"] = () => {},
 ): Deliver {
-  return { destination: DESTINATION, capacity: () => capacityOf(limit()), deliver, settled };
+  return { capacity: () => capacityOf(limit()), deliver, settled };
 }
 
 /** As `delivering`, and everything is delivered. */
@@ -29,7 +25,7 @@ export function deliveringAll(limit?: () => number): Deliver {
 }
 
 /**
- * Makes an outbox deliver all events. Returns the ids, in order, its notices about the storage, and
+ * Binds an outbox, and makes it deliver all events. Returns the ids, in order, its notices about the storage, and
  * the errors in these.
  */
 export function run(outbox: Outbox) {
@@ -40,6 +36,7 @@ export function run(outbox: Outbox) {
     delivered.push(event.id);
     return { type: "delivered" };
   });
+  outbox.bind(DESTINATION);
   outbox.start(deliver, {
     dropped() {},
     degraded(error) {

@@ -3,12 +3,13 @@ import { join } from "node:path";
 import type { EventKind, OutboxEvent } from "express-affiliate";
 import { onTestFinished } from "vitest";
 import type { Verdict } from "../../src/outbox/claim.js";
-import { countsOf } from "../../src/outbox/disk/disk-outbox.js";
 import { type OpenFile, openFile } from "../../src/outbox/disk/file/file.js";
 import { findEngine } from "../../src/outbox/disk/file/sqlite.js";
 import { settling } from "../../src/outbox/disk/store/asked.js";
-import type { DiskClaim, Dropped, Request } from "../../src/outbox/disk/store/requests.js";
+import type { DiskClaim, Dropped, Inherited, Request } from "../../src/outbox/disk/store/requests.js";
 import { createStore, type Store, type TransactionOutcome } from "../../src/outbox/disk/store/store.js";
+import { countsOf } from "../../src/outbox/queue/counts.js";
+import { Scope } from "../../src/outbox/queue/scope.js";
 import { DESTINATION, sample } from "../contract/samples.js";
 import { capacityOf } from "./deliver.js";
 import { scratchDirectory } from "./scratch.js";
@@ -27,14 +28,14 @@ export interface Disk extends OpenFile {
   claim(limit: number): Promise<DiskClaim[]>;
   settle(claim: DiskClaim, verdict: Verdict): Promise<readonly Dropped[]>;
   append(...events: readonly OutboxEvent[]): Promise<unknown[]>;
-  /** What there is of one destination. Default: of all. */
-  counts(destination?: number): Promise<ReturnType<typeof countsOf>>;
+  /** What there is of one client id. Default: of all. */
+  counts(clientId?: number): Promise<ReturnType<typeof countsOf>>;
 }
 
 interface Options {
   owner?: string;
-  /** Whose events `claim` claims. */
-  destination?: number;
+  /** Whose events it is about. */
+  clientId?: number;
   maxBytes?: number;
   maxDeadLetters?: number;
   rememberMs?: number;
@@ -44,6 +45,7 @@ interface Options {
   monotonic?: () => number;
   /** Whose locks the operating system has dropped. */
   ended?: ReadonlySet<string>;
+  inherited?: Inherited;
   onStatement?: (text: string) => void;
 }
 
@@ -93,7 +95,7 @@ export function overwrite(path: string, at: number, length: number): void {
 export function openDisk(directory: string, options: Options = {}): Disk {
   const {
     owner = "me",
-    destination = DESTINATION,
+    clientId = DESTINATION,
     maxBytes = 64 * MIB,
     maxDeadLetters = 1_000,
     rememberMs = 60_000,
@@ -101,6 +103,7 @@ export function openDisk(directory: string, options: Options = {}): Disk {
     time = () => Date.now(),
     monotonic = time,
     ended = new Set(),
+    inherited,
     onStatement = () => {},
   } = options;
   const path = join(directory, "outbox.db");
@@ -109,9 +112,10 @@ export function openDisk(directory: string, options: Options = {}): Disk {
   // wait for the disk.
   file.db.exec("pragma synchronous = off");
   const store = createStore(owner, {
-    ...{ maxBytes, maxDeadLetters, rememberMs, leaseMs, onStatement },
+    ...{ maxBytes, maxDeadLetters, rememberMs, leaseMs, onStatement, scope: new Scope(clientId) },
     locks: { hasEnded: (other) => ended.has(other), removeEnded() {} },
     clock: { now: time, monotonic },
+    inherited,
   });
   store.use(file.db);
   const run = (...requests: readonly Request[]) => store.run(requests);
@@ -121,11 +125,11 @@ export function openDisk(directory: string, options: Options = {}): Disk {
     store,
     run,
     async claim(limit) {
-      const { results } = await run({ type: "claim", capacity: { ...capacityOf(limit), destination } });
+      const { results } = await run({ type: "claim", capacity: capacityOf(limit) });
       return results[0] as DiskClaim[];
     },
     settle: async (claim, verdict) => (await run(settling(claim, verdict))).dropped,
-    counts: async (wanted) => countsOf((await run()).snapshot, wanted),
+    counts: async (wanted) => countsOf((await run()).snapshot.counts, new Scope(wanted)),
     append: async (...events) => [
       ...(await run(...events.map((event) => ({ type: "append", event }) as const))).results,
     ],

@@ -2,7 +2,7 @@ import type { Express, RequestHandler } from "express";
 import type { AffiliateOptions, OnClickOptions } from "express-affiliate";
 import request from "supertest";
 import { serve } from "./express.js";
-import { trackerWithService } from "./tracker-with-service.js";
+import { trackerWithService } from "./tracker.js";
 
 export const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0";
 

@@ -116,6 +116,7 @@ function describeWith<Server extends Address>(
           },
         };
       },
+      eventsTable: () => `${database.prefix}events`,
       get lockQueue() {
         return `select 1 from ${database.prefix}queues force index (primary)`;
       },

@@ -113,6 +113,7 @@ function describeWith<Server extends Address>(
           },
         };
       },
+      eventsTable: () => `${database.schema}.events`,
       get lockQueue() {
         return `select from ${database.schema}.queues`;
       },
@@ -139,9 +140,6 @@ function describeWith<Server extends Address>(
 
 function ignore(): void {}
 
-/** A pool whose server lives in a test's own time. */
-type VirtualPool = PostgresPool & Settling;
-
 let virtualTimes = 0;
 
 /**
@@ -149,7 +147,7 @@ let virtualTimes = 0;
  * statement or in a function's body, becomes a function that reads what the clock said when the
  * statement was sent.
  */
-export function virtualPool(pool: pg.Pool, clock: Pick<Clock, "now">): VirtualPool {
+export function virtualPool(pool: pg.Pool, clock: Pick<Clock, "now">): PostgresPool & Settling {
   const name = `public.virtual_time_${++virtualTimes}`;
   let told = 0;
   let telling: Promise<unknown> = pool.query(`
@@ -157,8 +155,6 @@ export function virtualPool(pool: pg.Pool, clock: Pick<Clock, "now">): VirtualPo
     create function ${name}_now() returns timestamptz stable language sql
     as 'select to_timestamp(last_value / 1000.0) from ${name}'`);
   const requests = trackRequests(clock);
-
-  const virtual = (text: string) => text.replaceAll(/\bnow\(\)/g, `${name}_now()`);
 
   const track = <T>(request: () => Promise<T>) =>
     requests.track(async () => {
@@ -170,21 +166,45 @@ export function virtualPool(pool: pg.Pool, clock: Pick<Clock, "now">): VirtualPo
       return request();
     });
 
+  const connect = () => track(() => pool.connect());
   return {
     settled: requests.settled,
-    query: ({ text, ...rest }) => track(() => pool.query({ ...rest, text: virtual(text) })),
+    ...around(Object.assign(Object.create(pool), { connect }), (run, text) =>
+      track(() => run(text.replaceAll(/\bnow\(\)/g, `${name}_now()`))),
+    ),
+  };
+}
+
+type Answer = Awaited<ReturnType<PostgresClient["query"]>>;
+
+/** A pool whose statements are run by `query`, with `run`. */
+export function around(
+  pool: pg.Pool,
+  query: (run: (text?: string) => Promise<Answer>, text: string, client: pg.PoolClient) => Promise<Answer>,
+): PostgresPool {
+  const lent = (client: pg.PoolClient): PostgresClient => ({
+    query(given) {
+      const config = typeof given === "string" ? { text: given } : given;
+      return query((text = config.text) => client.query({ ...config, text }), config.text, client);
+    },
+    on: (event, listener) => client.on(event as "error", listener),
+    removeListener: (event, listener) => client.removeListener(event, listener),
+    release: (destroy) => client.release(destroy),
+  });
+  return {
+    async query(config) {
+      const client = await pool.connect();
+      client.on("error", ignore);
+      try {
+        return await lent(client).query(config);
+      } finally {
+        client.release();
+        client.removeListener("error", ignore);
+      }
+    },
     connect(callback) {
-      const virtualClient = (client: pg.PoolClient): PostgresClient => ({
-        query: (given) => {
-          const config = typeof given === "string" ? { text: given } : given;
-          return track(() => client.query({ ...config, text: virtual(config.text) }));
-        },
-        on: (event, listener) => client.on(event as "error", listener),
-        removeListener: (event, listener) => client.removeListener(event, listener),
-        release: (destroy) => client.release(destroy),
-      });
-      track(() => pool.connect()).then(
-        (client) => callback(undefined, virtualClient(client)),
+      pool.connect().then(
+        (client) => callback(undefined, lent(client)),
         (error) => callback(error, undefined),
       );
     },

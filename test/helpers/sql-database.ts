@@ -33,6 +33,8 @@ export interface SqlDatabase<Pool = any, Created = SqlOutbox, Options = TestOpti
   sql(text: string, values?: unknown[]): Promise<any[]>;
   /** @param isolation default: the database's own. */
   begin(isolation?: string, pool?: Pool): Promise<HostTransaction>;
+  /** Names the newest outbox's table of events. */
+  eventsTable(): string;
   /** SQL: a `select` of the queues of the newest outbox by their key, up to its conditions. */
   readonly lockQueue: string;
   /** Has all that waits be another process's until a moment. */

@@ -1,5 +1,6 @@
 import { type Affiliate, type AffiliateOptions, affiliate } from "express-affiliate";
 import { onTestFinished } from "vitest";
+import { type Answer, startService } from "./service.js";
 
 /** A logger that keeps its lines. */
 export function linesLogger() {
@@ -20,4 +21,12 @@ export function startTracker(
     await tracker.close({ timeoutMs: 500 });
   });
   return tracker;
+}
+
+/** A tracker for one test, the service that it reports to, and the lines that it logs. */
+export async function trackerWithService(options: Partial<AffiliateOptions> = {}, answer?: Answer) {
+  const { url, posted, received } = await startService(answer);
+  const logger = linesLogger();
+  const tracker = startTracker({ baseUrl: url, logger, ...options });
+  return { url, tracker, posted, received, lines: logger.lines };
 }

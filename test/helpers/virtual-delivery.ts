@@ -127,7 +127,6 @@ export function startDelivery({
   }
   const outbox = createOutbox(clock);
   const delivery = createDelivery({
-    destination: DESTINATION,
     transport: service.transport,
     calls: callsFor(1),
     keyOf: ({ id }) => id,
@@ -138,10 +137,11 @@ export function startDelivery({
     journal,
     onCapacity: () => outbox.wake(),
     clock,
-    circuits: outbox.circuits,
+    unanswered: outbox.unanswered,
     random: () => 0.5,
     ...options,
   });
+  outbox.bind(DESTINATION);
   outbox.start(delivery, {
     dropped: (event, reason) => journal.dropped(event.kind, reason, { event }),
     degraded: (error) => journal.log("warn", error.message),

@@ -1,22 +1,28 @@
-import { countsOf } from "../../src/outbox/disk/disk-outbox.js";
 import { settling, storageThrough } from "../../src/outbox/disk/store/asked.js";
 import type { Ask, DiskClaim, Results, Snapshot } from "../../src/outbox/disk/store/requests.js";
 import type { TransactionOutcome } from "../../src/outbox/disk/store/store.js";
 import { createDurable } from "../../src/outbox/durable.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
-import { createCounts } from "../../src/outbox/queue/counts.js";
+import { countsOf } from "../../src/outbox/queue/counts.js";
+import { Scope } from "../../src/outbox/queue/scope.js";
 import { wakeForRetry } from "../../src/outbox/verdicts.js";
+import { DESTINATION } from "../contract/samples.js";
 import { openDisk } from "./disk-store.js";
 import type { FakeClock } from "./fake-clock.js";
 import { scratchDirectory } from "./scratch.js";
 
 const LOOK_MS = 500;
-const NO_COUNTS = createCounts(async () => []).current(undefined);
+/** The client id that its file is opened for. */
+const SCOPE = new Scope(DESTINATION);
 
 /** The disk outbox in virtual time: without its thread, which has a clock of its own. */
 export function virtualDisk(
   clock: FakeClock,
-  { directory = scratchDirectory(), owner = "me" }: { directory?: string; owner?: string } = {},
+  {
+    directory = scratchDirectory(),
+    owner = "me",
+    lookMs = LOOK_MS,
+  }: { directory?: string; owner?: string; lookMs?: number } = {},
 ): Outbox {
   const disk = openDisk(directory, {
     owner,
@@ -25,7 +31,7 @@ export function virtualDisk(
     maxBytes: 1024 ** 3,
   });
   let cancelLook = () => {};
-  let last: Pick<Snapshot, "counts"> = { counts: { all: NO_COUNTS, of: {} } };
+  let last: Pick<Snapshot, "counts"> = { counts: [] };
 
   const ask: Ask = async <R extends Parameters<Ask>[0]>(request: R) => {
     const outcome = await disk.run(request);
@@ -39,7 +45,7 @@ export function virtualDisk(
   }
 
   async function look(): Promise<void> {
-    cancelLook = clock.after(LOOK_MS, look);
+    cancelLook = clock.after(lookMs, look);
     receive(await disk.store.look());
     wake();
   }
@@ -54,7 +60,8 @@ export function virtualDisk(
         wakeForRetry(verdict, { pollMs: 1_000, clock, wake });
         return isActedOn;
       },
-      counts: (destination) => countsOf(last, destination),
+      bind() {},
+      counts: () => countsOf(last.counts, SCOPE),
       start: () => void look(),
       async close() {
         cancelLook();

@@ -1,6 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { Claim, Verdict } from "../../src/outbox/claim.js";
 import { type DiskOutboxOptions, diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
+import { DESTINATION } from "../contract/samples.js";
 import { delivering } from "./deliver.js";
 import { DELIVERED } from "./disk-store.js";
 import { scratchDirectory } from "./scratch.js";
@@ -11,6 +12,7 @@ export function watched(
   deliver: (claim: Claim) => Promise<Verdict> | Verdict = () => DELIVERED,
 ) {
   const outbox = diskOutbox({ directory, ...options });
+  outbox.bind(DESTINATION);
   onTestFinished(() => outbox.close());
   const said: string[] = [];
   /** The first word of each. */

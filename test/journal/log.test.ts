@@ -46,6 +46,23 @@ describe("mistakes within a minute", () => {
     expect(journal.counts.dropped.invalid).toBe(102);
   });
 
+  it("have a line again after a minute if the machine's clock was set back meanwhile", async () => {
+    const clock = new FakeClock();
+    let aheadMs = 5 * 3_600_000;
+    const lines: string[] = [];
+    const keep = (line: string) => lines.push(line);
+    const journal = createJournal({
+      logger: { warn: keep, error: keep },
+      clock: { ...clock, monotonic: clock.monotonic, after: clock.after, now: () => clock.now() + aheadMs },
+    });
+    const dropped = () => journal.dropped("payment", "invalid", { message: "the same" });
+    dropped();
+    aheadMs = 0;
+    await clock.pass(60_000);
+    dropped();
+    expect(lines).toHaveLength(2);
+  });
+
   it("have one line if dead letters differ in their names alone", () => {
     const { journal, texts } = startJournal();
     for (let nth = 0; nth < 20; nth++) {

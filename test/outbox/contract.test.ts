@@ -1,9 +1,7 @@
 import { memoryOutbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import { describe } from "vitest";
 import { testOutbox } from "../contract/index.js";
 import { type Disk, openDisk } from "../helpers/disk-store.js";
-import { testLastingUrgency } from "../helpers/lasting-urgency.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 testOutbox("memoryOutbox", {
@@ -11,8 +9,6 @@ testOutbox("memoryOutbox", {
   createSmall: () => memoryOutbox({ maxEvents: 1_000, maxBytes: 200_000, maxDeadLetters: 10 }),
   maxDeadLetters: 10,
   maxDeadLetterBytes: 100_000,
-  schedules: true,
-  findsPersons: true,
 });
 
 let directory: string;
@@ -28,8 +24,6 @@ testOutbox("diskOutbox", {
   maxDeadLetters: 10,
   maxDeadLetterBytes: 350_000,
   reopen: () => diskOutbox({ directory }),
-  schedules: true,
-  findsPersons: true,
   cutOff() {
     locking = openDisk(directory);
     locking.db.exec("begin exclusive");
@@ -39,7 +33,3 @@ testOutbox("diskOutbox", {
     locking.close();
   },
 });
-
-describe("memoryOutbox", () => testLastingUrgency(() => memoryOutbox({ maxEvents: 100 })));
-describe("diskOutbox", () =>
-  testLastingUrgency(() => diskOutbox({ directory: fresh(), maxBytes: 1024 * 1024 })));

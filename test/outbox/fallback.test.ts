@@ -218,16 +218,6 @@ test("the fallback says of a verdict that it came to nothing, if the event is an
   expect(await settling).toBe(false);
 });
 
-test("the fallback takes the same id for two destinations", async () => {
-  const { fallback, state } = setUp();
-  const event = sample("payment");
-  state.fails = true;
-  await fallback.add(event);
-
-  expect(await fallback.add({ ...event, destination: 43 })).toBe("in-memory");
-  expect(await fallback.add(event)).toBe("duplicate");
-});
-
 test("the fallback remembers verdicts that could not be written, and writes them before anything else", async () => {
   const { fallback, settled, state, clock } = setUp();
   const verdicts: Verdict[] = [DELIVERED, { type: "release" }];
@@ -263,6 +253,30 @@ test("the fallback makes a last attempt when it is closed", async () => {
   await fallback.close();
 
   expect(stored).toEqual([event]);
+});
+
+test("the fallback makes its last attempt a tick after a failure: a storage may refuse all calls until then", async () => {
+  const { fallback, stored, unanswered, silence } = setUp();
+  const [first, second] = [sample("payment"), sample("payment")];
+  silence();
+  const added = [first, second].map((event) => fallback.add(event));
+  const closed = fallback.close();
+  // As the disk outbox does if its thread ends.
+  let refuses = true;
+  fallback.storage.append = async (event) => {
+    if (refuses) throw new Error("its thread ended");
+    stored.push(event);
+    return "queued";
+  };
+  setImmediate(() => {
+    refuses = false;
+  });
+  stored.length = 0;
+  for (const { reject } of unanswered) reject(new Error("its thread ended"));
+  await closed;
+
+  expect(await Promise.all(added)).toEqual(["in-memory", "in-memory"]);
+  expect(stored).toEqual([first, second]);
 });
 
 test("the fallback looks at the storage no more once it is closed, whatever fails afterwards", async () => {

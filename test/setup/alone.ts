@@ -7,5 +7,6 @@ export const ALONE: readonly string[] = [
   "test/conversion/events.test.ts",
   "test/outbox/disk/thread/thread.test.ts",
   "test/outbox/memory/memory-outbox.test.ts",
+  "test/outbox/postgres/late-connection.test.ts",
   "test/sandbox/sqlite.test.ts",
 ];

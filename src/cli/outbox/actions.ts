@@ -1,6 +1,6 @@
 import type { OutboxEvent } from "../../conversion/events.js";
 import { type DeadLetter, type DeadLetterFilter, shownLetter } from "../../outbox/dead-letters.js";
-import type { Outbox, OutboxCounts } from "../../outbox/outbox.js";
+import type { Outbox } from "../../outbox/outbox.js";
 import { maskEmail, maskEmails } from "../../shared/emails.js";
 import { printable, visible } from "../../shared/printable.js";
 import { type CheckResult, note, painted, well, wrong } from "../finding.js";
@@ -18,9 +18,7 @@ import { countOf, timeOf } from "./words.js";
 
 /** An outbox that the host's processes may use at the same time. */
 export interface OpenOutbox
-  extends Pick<Outbox, "name" | "deadLetters" | "close">,
-    Required<Pick<Outbox, "personalData" | "erase">> {
-  look(): Promise<OutboxCounts>;
+  extends Pick<Outbox, "name" | "look" | "deadLetters" | "personalData" | "erase" | "close"> {
   /**
    * Makes unconfirmed dead letters of all payments that wait. If a host's process runs, rejects
    * with `ERR_AFFILIATE_OUTBOX_RUNNING`. `otherConnections` to the same database may be hosts.
@@ -108,7 +106,7 @@ function describe(letter: DeadLetter, withDestination: boolean): string[] {
   ];
 }
 
-/** A payment's id and amount, a customer's masked address, a click's affiliate: in one line. */
+/** A payment's id and amount, a customer's address, a click's affiliate: in one line, masked. */
 export function eventAsText(data: OutboxEvent["data"]): string {
   const { paymentId, leadValue, email, customerEmail, affiliateReference } = data as Partial<
     Record<"paymentId" | "leadValue" | "email" | "customerEmail" | "affiliateReference", string | number>
@@ -120,14 +118,14 @@ export function eventAsText(data: OutboxEvent["data"]): string {
     address !== undefined && maskEmail(String(address)),
     affiliateReference !== undefined && `affiliate ${visible(String(affiliateReference))}`,
   ];
-  return printable(parts.filter((part) => part !== false && part !== undefined).join(", "));
+  return printable(maskEmails(parts.filter((part) => part !== false && part !== undefined).join(", ")));
 }
 
 /** Queues dead letters again. The host's own process delivers them. */
 export async function retry({ deadLetters }: OpenOutbox, { ids, all, filter }: Selection): Promise<Report> {
   const { done, notFound } = all
     ? { done: await deadLetters.retryAll(filter), notFound: [] }
-    : await each(ids, deadLetters.retry);
+    : await applyTo(ids, deadLetters.retry);
   const says = `${done} queued again; delivered by the host's own process`;
   const leavesSome = all && filter.reason === undefined;
   const left = leavesSome ? await deadLetters.list({ ...filter, reason: "unconfirmed", limit: 1 }) : [];
@@ -138,15 +136,9 @@ export async function retry({ deadLetters }: OpenOutbox, { ids, all, filter }: S
 }
 
 /** Asks whether to discard all these, if there are any. */
-export async function mayDiscard(
-  { deadLetters }: OpenOutbox,
-  filter: DeadLetterFilter,
-  ask: Terminal["ask"],
-): Promise<boolean> {
+async function agreed(letters: readonly DeadLetter[], ask: Terminal["ask"]): Promise<boolean> {
   const dead: Record<string, number> = {};
-  for (const { reason } of await deadLetters.list({ ...filter, limit: NO_LIMIT })) {
-    dead[reason] = (dead[reason] ?? 0) + 1;
-  }
+  for (const { reason } of letters) dead[reason] = (dead[reason] ?? 0) + 1;
   const { count, list } = summaryOf(dead);
   if (count === 0) return true;
   return (
@@ -154,23 +146,30 @@ export async function mayDiscard(
   );
 }
 
-export const nothingDiscarded: Report = {
+const nothingDiscarded: Report = {
   isWell: false,
   json: { discarded: 0, notFound: [] },
   lines: [note("nothing was discarded")],
 };
 
-export async function discard({ deadLetters }: OpenOutbox, { ids, all, filter }: Selection): Promise<Report> {
-  // Only those present: the person has not seen what comes later.
-  const chosen = all ? (await deadLetters.list({ ...filter, limit: NO_LIMIT })).map(({ id }) => id) : ids;
-  const { done, notFound: missing } = await each(chosen, deadLetters.discard);
+/** @param question how to ask before all are discarded; `undefined`: they are discarded unasked. */
+export async function discard(
+  { deadLetters }: OpenOutbox,
+  { ids, all, filter }: Selection,
+  question: { readonly ask: Terminal["ask"] } | undefined,
+): Promise<Report> {
+  // Listed once: what becomes a dead letter during the question stays.
+  const present = all ? await deadLetters.list({ ...filter, limit: NO_LIMIT }) : [];
+  if (question && !(await agreed(present, question.ask))) return nothingDiscarded;
+  const chosen = all ? present.map(({ id }) => id) : ids;
+  const { done, notFound: missing } = await applyTo(chosen, deadLetters.discard);
   // With --all, another process may have retried or discarded one meanwhile: no error.
   const notFound = all ? [] : missing;
   const says = `${countOf(done, "dead letter")} discarded`;
   return { json: { discarded: done, notFound }, ...resultOf(done, says, notFound) };
 }
 
-async function each(ids: readonly string[], apply: (id: string) => Promise<boolean>) {
+async function applyTo(ids: readonly string[], apply: (id: string) => Promise<boolean>) {
   const notFound: string[] = [];
   for (const id of ids) {
     if (!(await apply(id))) notFound.push(id);

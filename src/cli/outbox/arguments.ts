@@ -37,6 +37,7 @@ creates or migrates no outbox.
                           (default affiliate)
   --prefix PREFIX         what the names of the MySQL outbox's tables begin with
                           (default affiliate_)
+  --client-id N           the events of this client id alone (default: of all)
   --limit N               how many dead letters to list at most (default 100)
   --all                   every dead letter there is; retry leaves the
                           unconfirmed ones alone unless --reason names them
@@ -76,6 +77,8 @@ export interface OutboxLocation {
 
 export interface OutboxArguments {
   readonly location: OutboxLocation;
+  /** `undefined`: all. */
+  readonly clientId: number | undefined;
   readonly action: Action;
   readonly ids: readonly string[];
   readonly all: boolean;
@@ -99,6 +102,7 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
       "url-env": { type: "string" },
       schema: { type: "string" },
       prefix: { type: "string" },
+      "client-id": { type: "string" },
       limit: { type: "string" },
       kind: { type: "string" },
       reason: { type: "string" },
@@ -120,24 +124,27 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
     const after = variable ? "" : " after where it is";
     throw new Error(`say what to do${after}: ${actions.join(", ")}${didYouMean(action, actions)}`);
   }
-  const { all, yes, json, erase, limit = "100" } = flags;
+  const { all, yes, json, erase } = flags;
   if (erase && action !== "person") throw new Error("--erase goes with person");
+  const clientId = positiveInteger("--client-id", flags["client-id"], Number.MAX_SAFE_INTEGER);
+  if (clientId !== undefined && action === "backup")
+    throw new Error("--client-id does not go with backup, which copies the whole file");
   if (yes && !(action === "discard" && all)) throw new Error("--yes goes with discard --all");
   const kind = oneOf(LEAST_URGENT_FIRST, "--kind", flags.kind);
   const reason = oneOf(DEATH_REASONS, "--reason", flags.reason);
   if ((kind || reason) && !(action === "list" || all))
     throw new Error("--kind and --reason go with list and --all");
   if (!fits(action, ids, all, flags.limit)) throw new Error(`${action} ${ACTIONS[action]}`);
-  if (!/^[1-9]\d{0,8}$/.test(limit)) throw new Error("--limit must be a positive integer");
   if (ACTIONS[action] === LETTERS && !ids.every((id) => /^\w+$/.test(id)))
     throw new Error("an id is what `list` prints first: 32 hex digits");
   return {
     location: locationFrom(where, flags),
+    clientId,
     action,
     ids: [...new Set(ids)],
     all,
     asks: action === "discard" && all && !yes,
-    limit: Number(limit),
+    limit: positiveInteger("--limit", flags.limit) ?? 100,
     filter: { kind, reason },
     word: ids[0] ?? "",
     erase,
@@ -166,6 +173,13 @@ function oneOf<Word extends string>(
   const found = words.find((word) => word === given);
   if (given === undefined || found) return found;
   throw new Error(`${flag} must be ${words.join(", ")}${didYouMean(given, words)}`);
+}
+
+function positiveInteger(flag: string, given: string | undefined, most = 999_999_999): number | undefined {
+  if (given === undefined) return undefined;
+  if (!/^[1-9]\d*$/.test(given) || Number(given) > most)
+    throw new Error(`${flag} must be a positive integer`);
+  return Number(given);
 }
 
 /** @throws Error if the variable has no URL of a database. */

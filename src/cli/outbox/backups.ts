@@ -9,11 +9,11 @@ export async function hold(outbox: OpenOutbox): Promise<Report> {
     held === 0
       ? "no payment waits"
       : `${countOf(held, "payment")} held: look them up in the service, then retry or discard each`;
-  const others = `${countOf(otherConnections, "other connection")} to this database: hosts must start after this command`;
+  const hint = `${countOf(otherConnections, "other connection")} to this database: hosts must start after this command`;
   return {
     isWell: true,
     json: { held, otherConnections },
-    lines: otherConnections > 0 ? [well(done), note(others)] : [well(done)],
+    lines: otherConnections > 0 ? [well(done), note(hint)] : [well(done)],
   };
 }
 

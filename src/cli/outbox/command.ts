@@ -3,16 +3,7 @@ import { printable, printableJson } from "../../shared/printable.js";
 import { refuseArguments } from "../arguments.js";
 import { print } from "../finding.js";
 import type { Terminal } from "../terminal.js";
-import {
-  discard,
-  list,
-  mayDiscard,
-  nothingDiscarded,
-  type OpenOutbox,
-  type Report,
-  retry,
-  status,
-} from "./actions.js";
+import { discard, list, type OpenOutbox, type Report, retry, status } from "./actions.js";
 import { help, type OutboxArguments, readOutboxArguments } from "./arguments.js";
 import { backup, hold } from "./backups.js";
 import { openOutboxAt, problemAt } from "./open.js";
@@ -51,16 +42,15 @@ export async function outboxCommand(args: string[], terminal: Terminal): Promise
 }
 
 async function carryOut(given: OutboxArguments, { ask }: Terminal): Promise<Report> {
-  const outbox = openOutboxAt(given.location);
+  const outbox = openOutboxAt(given.location, given.clientId);
   try {
-    if (given.asks && !(await mayDiscard(outbox, given.filter, ask))) return nothingDiscarded;
-    return await act(outbox, given);
+    return await act(outbox, given, ask);
   } finally {
     await outbox.close();
   }
 }
 
-function act(outbox: OpenOutbox, given: OutboxArguments): Promise<Report> {
+function act(outbox: OpenOutbox, given: OutboxArguments, ask: Terminal["ask"]): Promise<Report> {
   switch (given.action) {
     case "status":
       return status(outbox);
@@ -69,7 +59,7 @@ function act(outbox: OpenOutbox, given: OutboxArguments): Promise<Report> {
     case "retry":
       return retry(outbox, given);
     case "discard":
-      return discard(outbox, given);
+      return discard(outbox, given, given.asks ? { ask } : undefined);
     case "person":
       return person(outbox, given.word, given.erase);
     case "hold":

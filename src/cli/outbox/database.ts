@@ -13,7 +13,7 @@ export function loadDriver<Driver>(
   database: string,
   code: `ERR_AFFILIATE_${string}_DRIVER`,
 ): Driver {
-  const file = resolvePeer(specifier, peerPlaces(import.meta.url));
+  const file = resolvePeer(specifier, peerPlaces());
   if (file !== undefined) return createRequire(file)(file);
   const [name] = specifier.split("/");
   throw new OutboxError(
@@ -29,7 +29,7 @@ interface Questions {
 }
 
 /** A database's outbox for the command. `close` ends the pool that was made for it. */
-export function openedIn(outbox: SqlOutbox, questions: Questions): OpenOutbox {
+export function openedIn(outbox: SqlOutbox, questions: Questions): OpenOutbox & Pick<SqlOutbox, "bind"> {
   return {
     ...outbox,
     hold: async () => ({ held: await outbox.hold(), otherConnections: await questions.otherConnections() }),

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, fstatSync, fsyncSync, openSync, readdirSync, rmSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { hostRuns } from "../../outbox/dead-letters.js";
 import { type FileOptions, openExistingFile } from "../../outbox/disk/file/file.js";
@@ -10,6 +10,8 @@ import { storageThrough } from "../../outbox/disk/store/asked.js";
 import type { Request, Results } from "../../outbox/disk/store/requests.js";
 import { createStore, type Store, type TransactionOutcome } from "../../outbox/disk/store/store.js";
 import { eraseIn, personalDataIn } from "../../outbox/personal-data.js";
+import { countsOf } from "../../outbox/queue/counts.js";
+import { Scope } from "../../outbox/queue/scope.js";
 import { systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
@@ -22,18 +24,22 @@ const HELD_AT_ONCE = 500;
 const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: 2 ** 42, leaseMs: 2 ** 42 };
 
 /**
- * Opens a directory's outbox, even to look, for writing: SQLite's log would stay behind a process
- * that may only read. Creates, migrates and replaces nothing. Like the next host, it stores what
- * killed processes have left beside the file; otherwise only actions change the outbox.
+ * Opens a directory's outbox for writing, even to look: a process that may only read would leave
+ * SQLite's log behind. Creates, migrates and replaces nothing. As a host does when it starts, it
+ * stores what killed processes have left beside the file. Otherwise only actions change the outbox.
  *
  * @throws OutboxError
  */
-export function openDisk(directory: string, options: Partial<FileOptions> = {}): OpenOutbox {
+export function openDisk(
+  directory: string,
+  { clientId, ...options }: Partial<FileOptions> & { readonly clientId?: number | undefined } = {},
+): OpenOutbox {
   const folder = resolve(directory);
   const path = join(folder, "outbox.db");
-  const engine = findEngine(peerPlaces(import.meta.url));
+  const engine = findEngine(peerPlaces());
   const locks = createOwnerLocks(path, { engine, owner: randomUUID() });
-  const store = createStore(randomUUID(), NO_LIMITS);
+  const scope = new Scope(clientId);
+  const store = createStore(randomUUID(), { ...NO_LIMITS, scope });
   const file = inPlainWords(path, () => openExistingFile(path, { ...NO_LIMITS, ...options, engine }));
   store.use(file.db);
   const takenIn = takeInAll(createTakeIn(path, locks.isGone, systemClock), store);
@@ -51,24 +57,19 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
 
   const ask = async <R extends Request>(request: R) =>
     (await run([request])).results[0] as Results[R["type"]];
-  const { deadLetters: letters, personal } = storageThrough(ask);
+  const { deadLetters, personal } = storageThrough(ask);
 
   return {
     name: "disk",
     async look() {
-      const { snapshot } = await run([]);
+      const { snapshot } = await run([{ type: "count" }]);
       const damaged = readdirSync(folder).filter((name) => /^outbox\.db\.damaged-.*Z$/.test(name));
       const trouble = `a file was damaged, and the events in it are not sent: ${damaged.join(", ")}; inspect it, then remove it`;
-      return { ...snapshot.counts.all, ...(damaged.length > 0 && { trouble }) };
+      return { ...countsOf(snapshot.counts, scope), ...(damaged.length > 0 && { trouble }) };
     },
-    deadLetters: {
-      list: (query = {}) => letters.list(query, undefined),
-      retry: (id) => letters.retry(id, undefined),
-      retryAll: (filter = {}) => letters.retryAll(filter, undefined),
-      discard: (id) => letters.discard(id, undefined),
-    },
-    personalData: (person) => personalDataIn(personal, person, undefined),
-    erase: (person) => eraseIn(personal, person, undefined),
+    deadLetters,
+    personalData: (person) => personalDataIn(personal, person),
+    erase: (person) => eraseIn(personal, person),
     async hold() {
       if (locks.running() > 0) throw hostRuns();
       await ask({ type: "release all" });
@@ -96,17 +97,25 @@ async function takeInAll(takeIn: TakeIn, store: Store): Promise<void> {
   while (takeIn.finds(true)) await takeIn.step(store);
 }
 
-/** Returns the copy's bytes. */
-function copyInto(db: Database, target: string): number {
+/**
+ * Returns the copy's bytes. A copy that is not whole yet has a name that ends with `.part`: a killed
+ * command may leave one.
+ */
+export function copyInto(db: Database, target: string): number {
+  const part = `${target}.part`;
+  closeSync(openSync(target, "wx"));
+  rmSync(target);
+  for (const left of [part, `${part}-journal`]) rmSync(left, { force: true });
   // For this user alone: SQLite writes into an empty file as well, and would make one that others
   // can read.
-  const copy = openSync(target, "wx", 0o600);
+  const copy = openSync(part, "wx", 0o600);
   try {
-    db.prepare("vacuum into ?").run(target);
+    db.prepare("vacuum into ?").run(part);
     fsyncSync(copy);
+    renameSync(part, target);
     return fstatSync(copy).size;
   } catch (error) {
-    rmSync(target, { force: true });
+    rmSync(part, { force: true });
     throw error;
   } finally {
     closeSync(copy);

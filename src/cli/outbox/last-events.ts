@@ -15,7 +15,7 @@ export function lastEventsFound(events: readonly LastEvent[], now: number): read
 function fateOf({ state, at, until, reason }: LastEvent, now: number): string {
   switch (state) {
     case "known":
-      return `reported ${timeOf(at)}; delivered, or discarded by hand`;
+      return `reported ${timeOf(at)}; delivered, cancelled, erased or discarded`;
     case "dead":
       return `given up ${timeOf(at)}: ${reason}; \`express-affiliate outbox … list\` says more`;
     case "under-way":

@@ -1,11 +1,10 @@
 import type { PoolOptions } from "mysql2/promise";
 import { mysqlOutbox } from "../../outbox/mysql/mysql-outbox.js";
 import { problem } from "../../outbox/mysql/problems.js";
-import type { OpenOutbox } from "./actions.js";
 import { loadDriver, openedIn, TIMEOUT_MS } from "./database.js";
 
 /** Creates no tables. @throws OutboxError without `mysql2`, or without a database's name. */
-export function openMysql(url: string, prefix = "affiliate_"): OpenOutbox {
+export function openMysql(url: string, prefix = "affiliate_") {
   const { createPool } = loadDriver<typeof import("mysql2/promise")>(
     "mysql2/promise",
     "MySQL",

@@ -6,10 +6,15 @@ import { openMysql } from "./mysql.js";
 import { passwordHider } from "./passwords.js";
 import { openPostgres } from "./postgres.js";
 
-/** Opens an existing outbox. @throws OutboxError */
-export function openOutboxAt({ storage, where, schema, prefix }: OutboxLocation): OpenOutbox {
-  if (storage === "mysql") return openMysql(where, prefix);
-  return storage === "postgres" ? openPostgres(where, schema) : openDisk(where);
+/** Opens an existing outbox, for one client id or for all. @throws OutboxError */
+export function openOutboxAt(
+  { storage, where, schema, prefix }: OutboxLocation,
+  clientId?: number,
+): OpenOutbox {
+  if (storage === "disk") return openDisk(where, { clientId });
+  const outbox = storage === "mysql" ? openMysql(where, prefix) : openPostgres(where, schema);
+  if (clientId !== undefined) outbox.bind(clientId);
+  return outbox;
 }
 
 /** What is wrong with the outbox or the connection, without the URL's password. */

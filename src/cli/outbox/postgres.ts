@@ -1,9 +1,8 @@
 import { postgresOutbox } from "../../outbox/postgres/postgres-outbox.js";
-import type { OpenOutbox } from "./actions.js";
 import { loadDriver, openedIn, TIMEOUT_MS } from "./database.js";
 
 /** Creates no tables. @throws OutboxError without `pg`. */
-export function openPostgres(url: string, schema = "affiliate"): OpenOutbox {
+export function openPostgres(url: string, schema = "affiliate") {
   const { Pool } = loadDriver<typeof import("pg")>("pg", "Postgres", "ERR_AFFILIATE_POSTGRES_DRIVER");
   const pool = new Pool({
     connectionString: url,

@@ -4,24 +4,25 @@ import { type Clock, systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
+import { setImmediate } from "../../shared/real-timers.js";
 import { createDurable } from "../durable.js";
 import { durableOptions, MIB } from "../option-types.js";
 import type { Outbox } from "../outbox.js";
-import { createCounts } from "../queue/counts.js";
+import { countsOf } from "../queue/counts.js";
+import { Scope } from "../queue/scope.js";
 import { wakeForRetry } from "../verdicts.js";
 import { findEngine, useOneCopy } from "./file/sqlite.js";
 import { openedWhenUsed } from "./opened-when-used.js";
 import { createSpool } from "./spool/spool.js";
 import { settling, storageThrough } from "./store/asked.js";
-import { isStillOwned } from "./store/lease-epoch.js";
-import type { DiskClaim, Snapshot, StoredCounts } from "./store/requests.js";
+import { type DiskClaim, isStillOwned } from "./store/requests.js";
 import { type Link, openLink } from "./thread/link.js";
 
 /** What `diskOutbox()` takes. */
 export interface DiskOutboxOptions {
   /** The directory of its file, made if it is missing. It must be on a local disk. */
   readonly directory: string;
-  /** How large the file grows at most, in bytes. Dead letters take up to a third. Default 1 GiB. */
+  /** How large the file grows, in bytes, roughly. Dead letters take up to a third. Default 1 GiB. */
   readonly maxBytes?: number | undefined;
   /**
    * How many dead letters are kept. Above that, the oldest click goes first, then registrations,
@@ -90,7 +91,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
 
 function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>, clock: Clock): Outbox {
   const path = join(directory, "outbox.db");
-  const engine = findEngine(peerPlaces(import.meta.url));
+  const engine = findEngine(peerPlaces());
 
   const use = useOneCopy(path, engine);
   const spool = createSpool(path, {
@@ -98,7 +99,10 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
     clock,
     onTrouble: (error) => spoolFails(error),
   });
+  /** What the thread has claimed, until it has acted on the verdict. */
+  const underWay = new Map<DiskClaim, DiskClaim>();
   const link = opened();
+  const scope = new Scope();
   /** Whose verdicts were on their way before. */
   const asked = new WeakSet<DiskClaim>();
 
@@ -110,10 +114,12 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
       append: (event) => link.ask({ type: "append", event }),
       async claim(capacity) {
         const claims = await link.ask({ type: "claim", capacity });
-        // Another thread of this process takes over what this one has claimed.
-        const isHeld = ({ owner, leaseEpoch }: DiskClaim) =>
-          owner === link.owner && isStillOwned(leaseEpoch, link.last.snapshot.leaseEpoch, limits.leaseMs);
-        return claims.map((claim) => ({ ...claim, isHeld: () => isHeld(claim) }));
+        return claims.map((claim) => {
+          const isHeld = () => isStillOwned(claim.leaseEpoch, link.last.snapshot.leaseEpoch, limits.leaseMs);
+          const held = { ...claim, isHeld };
+          underWay.set(held, claim);
+          return held;
+        });
       },
       async settle(claim, verdict) {
         const request = settling(claim, verdict, {
@@ -122,13 +128,16 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
         });
         asked.add(claim);
         const isActedOn = await link.ask(request);
+        underWay.delete(claim);
         wakeForRetry(verdict, { pollMs: LOOKED_EVERY_MS, clock, wake });
         return isActedOn;
       },
-      counts: (destination) => countsOf(link.last.snapshot, destination),
-      start(destination) {
-        if (use.begin(destination)) notify((to) => to.cautioned?.(anotherTracker(directory)));
+      bind(clientId) {
+        scope.clientId = clientId;
+        link.bind(clientId);
+        if (use.begin(clientId)) notify((to) => to.cautioned?.(anotherTracker(directory)));
       },
+      counts: () => countsOf(link.last.snapshot.counts, scope),
       async close() {
         await link.close();
         spool.close();
@@ -143,7 +152,10 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
 
   function opened(): Link {
     try {
-      return openLink({ path, engine, ...limits }, { onDone: receive, onStart: spool.begin });
+      return openLink(
+        { path, engine, ...limits },
+        { onDone: receive, underWay: () => [...underWay.values()] },
+      );
     } catch (error) {
       use.end();
       throw error;
@@ -153,7 +165,12 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
   function receive(reply: Link["last"]): void {
     // The thread may have found what other processes have stored or left behind.
     if (!reply.results) wake();
-    for (const { event, reason } of reply.dropped) notify((to) => to.dropped(event, reason));
+    for (const { event, reason } of reply.dropped) {
+      const tell = () => notify((to) => to.dropped(event, reason));
+      // If it died in the same pass, listeners are told of that first.
+      if (reason === "dead-letters-full") setImmediate(tell);
+      else tell();
+    }
     for (const { code, message } of reply.problems) {
       if (code === "ERR_AFFILIATE_DISK_REPLACED") spool.renew();
       notify((to) => to.degraded(new OutboxError(code, message)));
@@ -162,15 +179,6 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
   }
 
   return outbox;
-}
-
-/** Of one destination, or of all. */
-export function countsOf(
-  { counts }: Pick<Snapshot, "counts">,
-  destination: number | undefined,
-): StoredCounts {
-  if (destination === undefined) return counts.all;
-  return counts.of[destination] ?? createCounts(async () => []).current(destination);
 }
 
 function anotherTracker(directory: string): string {

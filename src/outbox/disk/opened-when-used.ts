@@ -1,5 +1,6 @@
-import type { Circuits } from "../circuits.js";
 import type { Outbox } from "../outbox.js";
+
+const NONE = { heldMs: [], underWay: [] };
 
 /**
  * An outbox that is opened when a tracker takes it, or at the first other call: a build that loads
@@ -12,8 +13,6 @@ export function openedWhenUsed(name: string, open: () => Outbox): Outbox {
     opened ??= open();
     return opened;
   }
-
-  const circuits = () => outbox().circuits as Circuits;
 
   return {
     name,
@@ -29,18 +28,17 @@ export function openedWhenUsed(name: string, open: () => Outbox): Outbox {
     get deadLetters() {
       return outbox().deadLetters;
     },
+    bind: (clientId) => outbox().bind(clientId),
     add: (event, options) => outbox().add(event, options),
     start: (deliver, observer) => outbox().start(deliver, observer),
     wake: () => opened?.wake(),
     counts: () => outbox().counts(),
-    circuits: {
-      read: (destination) => circuits().read(destination),
-      replace: (change) => circuits().replace(change),
-    },
-    reportedAt: async (id) => outbox().reportedAt?.(id),
-    cancel: async (id) => outbox().cancel?.(id) ?? "unknown",
-    personalData: async (person) => outbox().personalData?.(person) ?? [],
-    erase: async (person) => outbox().erase?.(person) ?? 0,
+    look: () => outbox().look(),
+    unanswered: async (endpoint) => (await outbox().unanswered?.(endpoint)) ?? NONE,
+    reportedAt: async (id) => outbox().reportedAt(id),
+    cancel: async (id) => outbox().cancel(id),
+    personalData: async (person) => outbox().personalData(person),
+    erase: async (person) => outbox().erase(person),
     close: async () => opened?.close(),
   };
 }

@@ -4,7 +4,9 @@ import { LinkedList, type ListLinks } from "../../shared/linked-list.js";
 import type { Claim, Verdict } from "../claim.js";
 import {
   type DeadLetter,
+  type DeadLetterFilter,
   type DeadLetterQuery,
+  type DeadLetterSum,
   type DeathReason,
   deadLetterOf,
   matchesFilter,
@@ -84,16 +86,24 @@ export class DeadLetterBox {
     return kept;
   }
 
-  list({ limit = 100, id, ...filter }: DeadLetterQuery): DeadLetter[] {
-    const letters = [...this.#kept.values()].map(({ letter }) => letter);
-    const matching = letters.filter(
-      (letter) => (id ?? letter.id) === letter.id && matchesFilter(letter, filter),
-    );
-    return matching.sort((a, b) => a.diedAt - b.diedAt).slice(0, limit);
+  list({ limit = 100, id, ...filter }: DeadLetterQuery = {}): DeadLetter[] {
+    const letters = this.matching(filter);
+    return (id === undefined ? letters : letters.filter((letter) => letter.id === id)).slice(0, limit);
   }
 
-  /** In the order in which they happened. */
-  inOrder(): DeadLetter[] {
-    return this.list({ limit: this.#kept.size }).sort((a, b) => a.createdAt - b.createdAt);
+  /** The first to die first. */
+  matching(filter: DeadLetterFilter = {}): DeadLetter[] {
+    const letters = [...this.#kept.values()].map(({ letter }) => letter);
+    return letters.filter((letter) => matchesFilter(letter, filter)).sort((a, b) => a.diedAt - b.diedAt);
+  }
+
+  sums(filter: DeadLetterFilter = {}): DeadLetterSum[] {
+    const sums = new Map<string, DeadLetterSum>();
+    for (const { kind, reason, event } of this.matching(filter)) {
+      const { count = 0, amount = 0 } = sums.get(`${kind} ${reason}`) ?? {};
+      const more = "leadValue" in event ? event.leadValue : 0;
+      sums.set(`${kind} ${reason}`, { kind, reason, count: count + 1, amount: amount + more });
+    }
+    return [...sums.values()];
   }
 }

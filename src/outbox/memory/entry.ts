@@ -1,9 +1,8 @@
-import type { OutboxEvent } from "../../conversion/events.js";
+import type { EventKind, OutboxEvent } from "../../conversion/events.js";
 import { endpointOf } from "../../service/endpoints.js";
 import type { History, Lane } from "../claim.js";
 import type { ClaimStep } from "../claim-steps.js";
 import { sizeOf } from "../shedding.js";
-import type { Urgency } from "../urgency.js";
 import { isHead } from "./visitor-queues.js";
 
 const NO_LANE: Lane = { endpoint: "click", limit: 0 };
@@ -14,13 +13,13 @@ export class Entry {
   readonly queuedAt: number;
   readonly size: number;
   history: History;
-  urgency: Urgency;
+  urgency: EventKind;
   lane = NO_LANE;
   /** Since when it has been a head with this urgency, in milliseconds since the epoch. */
   since: number;
   cancelRest: (() => void) | undefined = undefined;
   /** In which list of heads it is, unless it is under way or waits for another. */
-  which: ClaimStep["which"] | undefined = undefined;
+  which: ClaimStep["which"] | "resting" | undefined = undefined;
   headBefore: Entry | undefined = undefined;
   headAfter: Entry | undefined = undefined;
   before: Entry | undefined = undefined;

@@ -3,17 +3,18 @@ import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
 import { byKind, rowOf } from "../../conversion/kinds.js";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
-import { type Capacity, type History, UNTRIED, type Verdict } from "../claim.js";
+import { type History, UNTRIED, type Verdict } from "../claim.js";
 import { withScheduled } from "../counts.js";
 import { isRetried } from "../dead-letters.js";
-import { alreadyStarted } from "../durable.js";
 import { MIB, positiveInteger } from "../option-types.js";
 import {
   type AddOutcome,
   type CancelOutcome,
   noTransaction,
   type Outbox,
+  type OutboxCounts,
   type OutboxObserver,
+  taken,
 } from "../outbox.js";
 import { eraseIn, personalDataIn } from "../personal-data.js";
 import { createRelay } from "../relay.js";
@@ -60,28 +61,19 @@ export function memoryOutbox(options: MemoryOutboxOptions | undefined, clock?: C
 export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = systemClock): Outbox {
   const { maxEvents, maxBytes, maxDeadLetters } = readOptions("memoryOutbox", schema, options);
   const queue = new Queue(() => relay.wake());
-  const relay = createRelay({ claim, settle }, (error) => observer?.degraded(error as Error));
+  const relay = createRelay({ claim: (capacity) => queue.claim(capacity, clock.now()), settle }, (error) =>
+    observer?.degraded(error as Error),
+  );
   const clicks = new ClicksByVisitor();
   /** Also of delivered, discarded and evicted events: reported again, each is still a duplicate. */
   const ids = new KnownIds(byKind((kind) => Math.min(maxEvents, rowOf(kind).remembered.most)));
   const dead = new DeadLetterBox(maxDeadLetters, maxBytes * SHARE_OF_DEAD_LETTERS);
   const scheduled = new Scheduled(clock, (event) => enqueue(new Entry(event, UNTRIED, event.createdAt)));
-  const personal = createPersonal({ queue, scheduled, dead, leave, discard, cancel });
+  const personal = createPersonal({ queue, scheduled, dead, erase, discard, cancel });
+  let isBound = false;
   let observer: OutboxObserver | undefined;
   /** Of the events in the queue. */
   let bytes = 0;
-
-  function claim(capacity: Capacity): Entry[] {
-    const claimed = queue.claim(capacity, clock.now());
-    // A claim may cut a rest short: its timer must not fire while the event is under way, or later.
-    for (const entry of claimed) endRest(entry);
-    return claimed;
-  }
-
-  function endRest(entry: Entry): void {
-    entry.cancelRest?.();
-    entry.cancelRest = undefined;
-  }
 
   function append(event: OutboxEvent, history: History, queuedAt: number): boolean {
     const entry = new Entry(event, history, queuedAt);
@@ -140,7 +132,8 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
 
   function evict({ letter, event }: KeptLetter): void {
     discard(letter.id);
-    observer?.dropped(event, "dead-letters-full");
+    // If it is the event that has just died, listeners are told of that first.
+    queueMicrotask(() => observer?.dropped(event, "dead-letters-full"));
   }
 
   function shed(entry: Entry, reason: "full" | "visitor-full"): void {
@@ -160,13 +153,18 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     bytes -= entry.size;
     queue.remove(entry, clock.now());
     if (entry.event.kind === "click") clicks.remove(entry);
-    endRest(entry);
+    entry.cancelRest?.();
   }
 
   /** Its id stays known. */
   function leave(entry: Entry): void {
     remove(entry);
     ids.retire(entry.event.id, entry.event.kind);
+  }
+
+  function erase(entry: Entry): void {
+    leave(entry);
+    observer?.erased?.(entry.event);
   }
 
   function settle(entry: Entry, verdict: Verdict): void {
@@ -199,15 +197,23 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     return isQueued;
   }
 
+  function counts(): OutboxCounts {
+    const { length, oldest, byKind } = queue;
+    return withScheduled({ queued: length, oldest, byKind, dead: dead.counts }, scheduled.count);
+  }
+
   return {
     name: "memory",
     durable: false,
+    bind() {
+      if (isBound) throw taken("memoryOutbox");
+      isBound = true;
+    },
     add(event, { transaction } = {}) {
       if (transaction !== undefined) return Promise.reject(noTransaction("memoryOutbox"));
       return Promise.resolve(add(event));
     },
     start(deliver, to) {
-      if (observer) throw alreadyStarted("memoryOutbox");
       observer = to;
       relay.start(deliver);
     },
@@ -215,23 +221,22 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     get idle() {
       return relay.idle;
     },
-    counts() {
-      const { length, oldest, byKind } = queue;
-      const queued = { queued: length, oldest, byKind, dead: dead.counts };
-      return withScheduled(queued, scheduled.count);
-    },
+    counts,
+    look: async () => counts(),
     reportedAt: async (id) => ids.reportedAt(id),
     cancel: async (id) => cancel(id),
-    personalData: (person) => personalDataIn(personal, person, undefined),
-    erase: (person) => eraseIn(personal, person, undefined),
+    personalData: (person) => personalDataIn(personal, person),
+    erase: (person) => eraseIn(personal, person),
     deadLetters: {
-      list: async (query = {}) => dead.list(query),
+      list: async (query) => dead.list(query),
       retry: async (id) => retry({ id }),
       retryAll: async (filter) => {
-        const matching = dead.inOrder().filter((letter) => isRetried(letter, filter));
-        return matching.filter(retry).length;
+        const letters = dead.matching().filter((letter) => isRetried(letter, filter));
+        return letters.sort((a, b) => a.createdAt - b.createdAt).filter(retry).length;
       },
       discard: async (id) => discard(id),
+      sums: async (filter) => dead.sums(filter),
+      ids: async (filter) => dead.matching(filter).map(({ id }) => id),
     },
     async close() {
       scheduled.stop();

@@ -13,11 +13,11 @@ export function createPersonal(parts: {
   queue: Queue;
   scheduled: Scheduled;
   dead: DeadLetterBox;
-  leave: (entry: Entry) => void;
+  erase: (entry: Entry) => void;
   discard: (id: string) => boolean;
   cancel: (id: string) => CancelOutcome;
 }): PersonalStorage {
-  const { queue, scheduled, dead, leave, discard, cancel } = parts;
+  const { queue, scheduled, dead, erase, discard, cancel } = parts;
 
   async function* batches<T>(
     all: readonly T[],
@@ -37,13 +37,13 @@ export function createPersonal(parts: {
       );
       yield* batches(dead.events, (event) => personalEventOf(event, "dead"));
     },
-    async remove(_, found) {
+    async remove(found) {
       const left = new Set(found.map(({ id }) => id));
       for (const id of left) {
         if (scheduled.has(id) ? cancel(id) : discard(id)) left.delete(id);
       }
       for (const entry of [...queue]) {
-        if (!entry.underWay && left.delete(entry.event.id)) leave(entry);
+        if (!entry.underWay && left.delete(entry.event.id)) erase(entry);
       }
       return found.length - left.size;
     },

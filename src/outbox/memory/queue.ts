@@ -1,11 +1,10 @@
 import type { EventKind } from "../../conversion/events.js";
-import { byKind, KINDS } from "../../conversion/kinds.js";
+import { byKind, isMoreUrgent, KINDS } from "../../conversion/kinds.js";
 import { byEndpoint } from "../../service/endpoints.js";
 import { LinkedList } from "../../shared/linked-list.js";
 import type { Capacity, Lane } from "../claim.js";
-import { type ClaimStep, claimStepsOf } from "../claim-steps.js";
+import { claimStepsOf } from "../claim-steps.js";
 import { earliestOf, type QueuedOfKind } from "../counts.js";
-import { isMoreUrgent, type Urgency } from "../urgency.js";
 import type { Entry } from "./entry.js";
 import { VisitorQueues } from "./visitor-queues.js";
 
@@ -13,7 +12,7 @@ import { VisitorQueues } from "./visitor-queues.js";
  * The heads of visitors' queues that have one endpoint and one urgency. Untried ones are in the
  * order in which they became heads or got this urgency, the others by when they were tried.
  */
-type Heads = Record<ClaimStep["which"], LinkedList<Entry, "headBefore", "headAfter">>;
+type Heads = Record<NonNullable<Entry["which"]>, LinkedList<Entry, "headBefore", "headAfter">>;
 
 const newHeads = (): Heads => ({
   untried: new LinkedList("headBefore", "headAfter"),
@@ -107,7 +106,7 @@ export class Queue {
   }
 
   /** Events that are not under way, in the order in which they got this urgency. */
-  *unclaimed(urgency: Urgency): Generator<Entry> {
+  *unclaimed(urgency: EventKind): Generator<Entry> {
     for (const entry of this.#byUrgency[urgency]) if (!entry.underWay) yield entry;
   }
 
@@ -131,7 +130,7 @@ export class Queue {
     }
   }
 
-  #raiseUrgency(entry: Entry, urgency: Urgency, now: number): void {
+  #raiseUrgency(entry: Entry, urgency: EventKind, now: number): void {
     const { which } = entry;
     this.#removeHead(entry);
     this.#byUrgency[entry.urgency].remove(entry);
@@ -141,7 +140,7 @@ export class Queue {
     if (which) this.#addHead(entry, which);
   }
 
-  #addHead(entry: Entry, which: ClaimStep["which"], atFront = false): void {
+  #addHead(entry: Entry, which: keyof Heads, atFront = false): void {
     const list = this.#heads[entry.urgency][entry.endpoint][which];
     entry.which = which;
     if (atFront) list.prepend(entry);

@@ -3,17 +3,13 @@ import type { Clock } from "../../shared/clock.js";
 import type { ScheduledCount } from "../counts.js";
 import { sizeOf } from "../shedding.js";
 
-interface Waiting {
-  readonly event: OutboxEvent;
-  readonly at: number;
-  /** The index in the heap. */
-  place: number;
-}
+const dueAt = (event: OutboxEvent) => notBeforeOf(event) ?? 0;
 
-/** The payments that wait for their `notBefore`, as a binary heap: the first due is in front. */
+/** The payments that wait for their `notBefore`. */
 export class Scheduled {
-  readonly #heap: Waiting[] = [];
-  readonly #byId = new Map<string, Waiting>();
+  /** Sorted by when they are due. Most have the same delay, and are added at the end. */
+  readonly #waiting: OutboxEvent[] = [];
+  readonly #byId = new Map<string, OutboxEvent>();
   readonly #clock: Clock;
   readonly #onDue: (event: OutboxEvent) => void;
   #cancelTimer = () => {};
@@ -26,11 +22,12 @@ export class Scheduled {
   }
 
   get count(): ScheduledCount {
-    return { count: this.#heap.length, next: this.#heap[0]?.at ?? null };
+    const [next] = this.#waiting;
+    return { count: this.#waiting.length, next: next ? dueAt(next) : null };
   }
 
   get events(): OutboxEvent[] {
-    return this.#heap.map(({ event }) => event);
+    return [...this.#waiting];
   }
 
   get bytes(): number {
@@ -42,73 +39,53 @@ export class Scheduled {
   }
 
   add(event: OutboxEvent): void {
-    const waiting = { event, at: notBeforeOf(event) ?? 0, place: this.#heap.length };
-    this.#byId.set(event.id, waiting);
-    this.#heap.push(waiting);
+    this.#byId.set(event.id, event);
+    this.#waiting.splice(this.#placeAfter(dueAt(event)), 0, event);
     this.#bytes += sizeOf(event);
-    this.#siftUp(waiting);
-    if (waiting.place === 0) this.#setTimer();
+    if (this.#waiting[0] === event) this.#setTimer();
   }
 
   take(id: string): OutboxEvent | undefined {
-    const waiting = this.#byId.get(id);
-    if (!waiting) return undefined;
-    this.#byId.delete(id);
-    this.#bytes -= sizeOf(waiting.event);
-    const last = this.#heap.pop() as Waiting;
-    if (last !== waiting) {
-      this.#put(last, waiting.place);
-      this.#siftUp(last);
-      this.#siftDown(last);
-    }
-    return waiting.event;
+    const event = this.#byId.get(id);
+    if (!event) return undefined;
+    this.#waiting.splice(this.#waiting.lastIndexOf(event, this.#placeAfter(dueAt(event))), 1);
+    this.#remove(event);
+    return event;
   }
 
   stop(): void {
     this.#cancelTimer();
   }
 
+  #remove(event: OutboxEvent): void {
+    this.#byId.delete(event.id);
+    this.#bytes -= sizeOf(event);
+  }
+
   #setTimer(): void {
     this.#cancelTimer();
-    const [first] = this.#heap;
+    const [first] = this.#waiting;
     if (!first) return;
-    const inMs = Math.max(0, first.at - this.#clock.now());
+    const inMs = Math.max(0, dueAt(first) - this.#clock.now());
     this.#cancelTimer = this.#clock.after(inMs, () => this.#release());
   }
 
   #release(): void {
-    for (let [first] = this.#heap; first && first.at <= this.#clock.now(); [first] = this.#heap) {
-      this.take(first.event.id);
-      this.#onDue({ ...first.event, createdAt: first.at });
+    for (const event of this.#waiting.splice(0, this.#placeAfter(this.#clock.now()))) {
+      this.#remove(event);
+      this.#onDue({ ...event, createdAt: dueAt(event) });
     }
     this.#setTimer();
   }
 
-  #siftUp(waiting: Waiting): void {
-    while (waiting.place > 0) {
-      const parent = this.#heap[(waiting.place - 1) >> 1] as Waiting;
-      if (parent.at <= waiting.at) return;
-      this.#swap(waiting, parent);
+  /** The index behind all that are due by then: a binary search. */
+  #placeAfter(at: number): number {
+    let [from, to] = [0, this.#waiting.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (dueAt(this.#waiting[middle] as OutboxEvent) <= at) from = middle + 1;
+      else to = middle;
     }
-  }
-
-  #siftDown(waiting: Waiting): void {
-    for (;;) {
-      const children = this.#heap.slice(2 * waiting.place + 1, 2 * waiting.place + 3);
-      const [first] = children.sort((one, other) => one.at - other.at);
-      if (!first || waiting.at <= first.at) return;
-      this.#swap(waiting, first);
-    }
-  }
-
-  #swap(one: Waiting, other: Waiting): void {
-    const { place } = one;
-    this.#put(one, other.place);
-    this.#put(other, place);
-  }
-
-  #put(waiting: Waiting, place: number): void {
-    waiting.place = place;
-    this.#heap[place] = waiting;
+    return from;
   }
 }

@@ -84,6 +84,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
           continue;
         }
         const told = problemOf(error, prefix);
+        if (isLost(error)) lost.add(Object(told));
         // Tables that have vanished are made again, if that is allowed.
         if ((told as { code?: string }).code === "ERR_AFFILIATE_MYSQL_TABLES") readiness = undefined;
         throw told;

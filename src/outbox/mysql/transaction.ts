@@ -1,6 +1,7 @@
 import { OutboxError } from "../../shared/errors.js";
 import type { Database, Statement } from "../queue/database.js";
-import { DEADLOCK, DUPLICATE, errnoOf } from "./errors.js";
+import { toldBy } from "../queue/told.js";
+import { DEADLOCK, DUPLICATE, isServers, LOCK_WAIT_TIMEOUT } from "./errors.js";
 import { withValues } from "./sql.js";
 
 /** The host's open transaction: a connection of `mysql2/promise`, or what runs statements in it. */
@@ -18,7 +19,8 @@ const YOUNGER_TABLE = 1412;
 
 /**
  * Inserts a row in the host's own transaction. A failed statement is undone alone, and the
- * transaction continues; a deadlock undoes it all.
+ * transaction continues; a deadlock undoes it all. So does a long wait, if
+ * `innodb_rollback_on_timeout` is on.
  *
  * @throws OutboxError
  */
@@ -36,9 +38,17 @@ export async function insertWithin(
     await transaction.query(withValues(insert.text, insert.values));
     return true;
   } catch (error) {
-    if (numberFrom(error) === DUPLICATE) return false;
-    if (numberFrom(error) === DEADLOCK) throw await undone(transaction, error);
-    throw refusal(`nothing was stored, and the transaction goes on: ${messageOf(error)}`, error);
+    const { number, words } = saidIn(error);
+    if (number === DUPLICATE) return false;
+    const isUndone = number === LOCK_WAIT_TIMEOUT ? await undoesAfterWait(transaction) : number === DEADLOCK;
+    if (isUndone) {
+      await close(transaction);
+      throw refusal(
+        `the server rolled the transaction back (${words}). Its connection is closed, so that no part of it is committed: run the transaction again`,
+        error,
+      );
+    }
+    throw refusal(`nothing was stored, and the transaction goes on: ${words}`, error);
   }
 }
 
@@ -50,7 +60,7 @@ async function isKnown(
   try {
     return rowsOf(await transaction.query(text)).length > 0;
   } catch (error) {
-    const number = numberFrom(error);
+    const { number } = saidIn(error);
     if (number !== NO_SUCH_TABLE && number !== YOUNGER_TABLE) throw error;
     // The first report may come before the tables are made.
     if (number === NO_SUCH_TABLE) await prepare();
@@ -58,15 +68,18 @@ async function isKnown(
   }
 }
 
+/** Whether the server undoes a whole transaction after a statement that has waited for too long. */
+async function undoesAfterWait(transaction: MysqlTransaction): Promise<boolean> {
+  const setting = "select 1 as undoes from dual where @@innodb_rollback_on_timeout = 1";
+  // Servers compatible with MySQL may lack it.
+  return rowsOf(await transaction.query(setting).catch(() => [])).length > 0;
+}
+
 /** Closes an undone transaction's connection: its next statements would be committed alone. */
-async function undone(transaction: MysqlTransaction, cause: unknown): Promise<OutboxError> {
+async function close(transaction: MysqlTransaction): Promise<void> {
   // Without a listener, the connection's error would end the process.
   transaction.on?.("error", () => {});
   await transaction.query("kill connection_id()").catch(() => {});
-  return refusal(
-    "the server has rolled the transaction back, to end a deadlock with another; its connection is closed, so that no half of the transaction is committed: run it again from its start",
-    cause,
-  );
 }
 
 function isTransaction(value: unknown): value is MysqlTransaction {
@@ -79,16 +92,14 @@ function rowsOf(result: unknown): readonly unknown[] {
   return Array.isArray(rows[0]) ? rows[0] : rows;
 }
 
-/** The server's error number; from the text, if a library has it only there. */
-function numberFrom(error: unknown): number | undefined {
-  const told = messageOf(error).match(/\b(1062|1146|1213|1412)\b|(Duplicate entry)|(Deadlock found)/);
-  if (errnoOf(error) !== undefined || !told) return errnoOf(error);
-  if (told[2]) return DUPLICATE;
-  return told[3] ? DEADLOCK : Number(told[1]);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** The server's error number, from the text if a library has it only there, and its words. */
+function saidIn(error: unknown): { number: number | undefined; words: string } {
+  const { servers, codeInText, words } = toldBy(error, isServers);
+  // `sqlMessage` is mysql2's. Knex puts the statement before `message`.
+  if (servers) return { number: servers.errno as number, words: String(servers.sqlMessage ?? words) };
+  if (Number(codeInText)) return { number: Number(codeInText), words };
+  if (words.includes("Duplicate entry")) return { number: DUPLICATE, words };
+  return { number: words.includes("Deadlock found") ? DEADLOCK : undefined, words };
 }
 
 function refusal(message: string, cause?: unknown): OutboxError {

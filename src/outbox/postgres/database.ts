@@ -20,7 +20,9 @@ const codeOf = (error: unknown) => (Object(error) as { code?: string }).code ?? 
 const PLANS = ["seqscan", "bitmapscan", "hashjoin", "mergejoin"].map(
   (plan) => `set local enable_${plan} = off`,
 );
-const BEGIN = `begin isolation level read committed; ${PLANS.join("; ")}; select ${DURABLY}`;
+// If a process's machine is lost, its transaction's locks last no longer than this.
+const IDLE = `set local idle_in_transaction_session_timeout = ${STATEMENT_MS}`;
+const BEGIN = `begin isolation level read committed; ${IDLE}; ${PLANS.join("; ")}; select ${DURABLY}`;
 
 export function openDatabase(pool: PostgresPool, options: { schema: string; migrate: boolean }): Database {
   const { schema } = options;
@@ -44,17 +46,26 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
 
   /** Runs work on a lent connection. */
   async function on<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
-    const client = await inTime(lend(pool, ignore), silence);
+    let isLate = false;
+    const lent = lend(pool, ignore).then((client) => {
+      if (isLate) {
+        giveBack(client);
+        throw silence();
+      }
+      return client;
+    });
+    const client = await inTime(lent, () => {
+      isLate = true;
+      return silence();
+    });
     try {
       const result = await work(client);
-      client.release();
+      giveBack(client);
       return result;
     } catch (error) {
       // What the connection is in the middle of is unknown.
-      client.release(true);
+      giveBack(client, true);
       throw problemOf(error, schema);
-    } finally {
-      client.removeListener("error", ignore);
     }
   }
 
@@ -126,6 +137,11 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
     cautions: () => cautionsOf(database),
   };
   return database;
+}
+
+function giveBack(client: PostgresClient, destroy?: boolean): void {
+  client.release(destroy);
+  client.removeListener("error", ignore);
 }
 
 // For statements outside transactions: each has to see what was committed before it began.

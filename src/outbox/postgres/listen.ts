@@ -1,4 +1,5 @@
 import type { Clock } from "../../shared/clock.js";
+import { withPlace } from "../../shared/errors.js";
 import { ignore, lend, type PostgresClient, type PostgresPool } from "./pool.js";
 
 const AGAIN_MS = 5_000;
@@ -96,8 +97,8 @@ export function listen(
 
 // This is the host's configuration, not a failure of the storage: no event waits for it.
 function warnOfPooler(): void {
-  process.emitWarning(
-    "postgresOutbox: notifications do not arrive, as behind PgBouncer in transaction mode; it looks for events every `pollMs` instead. Set `listen: false`, or give it a pool that connects to PostgreSQL itself",
-    { code: "ERR_AFFILIATE_POSTGRES_LISTEN" },
-  );
+  const code = "ERR_AFFILIATE_POSTGRES_LISTEN";
+  const message =
+    "postgresOutbox: notifications do not arrive, as behind PgBouncer in transaction mode; it looks for events every `pollMs` instead. Set `listen: false`, or give it a pool that connects to PostgreSQL itself";
+  process.emitWarning(withPlace(code, message), { code });
 }

@@ -32,8 +32,9 @@ export interface PostgresClient {
   // biome-ignore-end lint/suspicious/noExplicitAny: see above.
 }
 
-// admin_shutdown, crash_shutdown, idle_session_timeout; the class connection_exception.
-const CONNECTION_ENDED = /^(57P01|57P02|57P05|08\w{3}|ECONNRESET|EPIPE)$/;
+// admin_shutdown, crash_shutdown, idle_session_timeout, idle_in_transaction_session_timeout; the
+// class connection_exception.
+const CONNECTION_ENDED = /^(57P01|57P02|57P05|25P03|08\w{3}|ECONNRESET|EPIPE)$/;
 // What `pg` says of a connection that ended before the answer, or before the request.
 const CONNECTION_GONE = /Connection terminated( unexpectedly)?$|not queryable$/;
 

@@ -1,5 +1,6 @@
 import { OutboxError } from "../../shared/errors.js";
 import type { Database, Statement } from "../queue/database.js";
+import { toldBy } from "../queue/told.js";
 import { problemOf } from "./problems.js";
 import { numbered } from "./sql.js";
 
@@ -14,6 +15,10 @@ const SAVEPOINT = "affiliate_report";
 // undefined_table, invalid_schema_name.
 const NOT_MADE = new Set(["42P01", "3F000"]);
 const SERIALIZATION_FAILURE = "40001";
+// Not Prisma's own codes, such as P2010: the server's that begin with a P begin with P0.
+const OF_SERVER = /^(?!P[1-9])[0-9A-Z]{5}$/;
+// The server's function that looks whether a row is in the snapshot. Its words may be in any language.
+const FINDS_ROW = /^ExecCheck\w*Visible$/;
 
 /**
  * Inserts a row in the host's own transaction, within a savepoint: after a failed statement, the
@@ -21,7 +26,7 @@ const SERIALIZATION_FAILURE = "40001";
  */
 export async function insertWithin(
   transaction: unknown,
-  { known, insert }: { known: Statement; insert: Statement },
+  { insert }: { insert: Statement },
   { schema, ready }: Pick<Database, "ready"> & { schema: string },
 ): ReturnType<NonNullable<Database["insertWithin"]>> {
   if (typeof Object(transaction).query !== "function") {
@@ -29,20 +34,19 @@ export async function insertWithin(
   }
   const host = transaction as PostgresTransaction;
 
-  async function rowsOf({ text, values }: Statement): Promise<unknown[]> {
-    const prepared = numbered(text, values);
-    const result = await host.query(prepared.text, prepared.values);
-    return Array.isArray(result) ? result : (result?.rows ?? []);
-  }
+  // It alone looks for the event: under `serializable`, a `select` that finds nothing makes this
+  // transaction fail if others report meanwhile, whatever they report.
+  const { text, values } = numbered(
+    `${insert.text} on conflict do nothing returning 1 as stored`,
+    insert.values,
+  );
 
   async function attempt(): Promise<boolean> {
     await host.query(`savepoint ${SAVEPOINT}`, []);
     try {
-      const isKnown = (await rowsOf(known)).length > 0;
-      const text = `${insert.text} on conflict do nothing returning 1 as stored`;
-      const isStored = !isKnown && (await rowsOf({ ...insert, text })).length > 0;
+      const result = await host.query(text, values);
       await host.query(`release savepoint ${SAVEPOINT}`, []);
-      return isStored;
+      return (Array.isArray(result) ? result : (result?.rows ?? [])).length > 0;
     } catch (error) {
       await host.query(`rollback to savepoint ${SAVEPOINT}`, []);
       throw error;
@@ -51,30 +55,41 @@ export async function insertWithin(
 
   try {
     return await attempt().catch(async (error) => {
-      if (!NOT_MADE.has(codeOf(error))) throw error;
+      if (!NOT_MADE.has(saidIn(error).code)) throw error;
       // The very first report may come before the tables are made.
       await ready();
       return attempt();
     });
   } catch (error) {
-    // Under `repeatable read`: its row was committed after the transaction's snapshot.
-    if (codeOf(error) === SERIALIZATION_FAILURE) return false;
-    const { message } = Object(problemOf(error, schema)) as Error;
+    const said = saidIn(error);
+    if (isOfUnseenRow(said)) return false;
+    const { message } = problemOf(said, schema) as Error;
     throw refusal(`nothing was stored, and the transaction goes on: ${message}`, error);
   }
 }
 
-/** The server's code, however deep in a library's errors. */
-function codeOf(error: unknown): string {
-  for (let each = error, depth = 0; each instanceof Error && depth < 5; depth++) {
-    const { code, cause, parent } = each as Error & { code?: unknown; parent?: unknown };
-    if (typeof code === "string" && /^[0-9A-Z]{5}$/.test(code)) return code;
-    // In a text, as Prisma has it.
-    const told = each.message.match(/\b(42P01|3F000|40001)\b/);
-    if (told) return told[0];
-    each = cause ?? parent;
-  }
-  return "";
+interface Said {
+  readonly code: string;
+  readonly message: string;
+  readonly routine: unknown;
+}
+
+function saidIn(error: unknown): Said {
+  const {
+    servers,
+    codeInText = "",
+    words,
+  } = toldBy(error, ({ code }) => typeof code === "string" && OF_SERVER.test(code));
+  return { code: String(servers?.code ?? codeInText), message: words, routine: servers?.routine };
+}
+
+/**
+ * Whether the event's row was committed after the transaction's snapshot. Under `serializable`, the
+ * same code may be about what others have read and written; then there is no such row.
+ */
+function isOfUnseenRow({ code, message, routine }: Said): boolean {
+  if (code !== SERIALIZATION_FAILURE) return false;
+  return FINDS_ROW.test(String(routine)) || message.includes("due to concurrent update");
 }
 
 function refusal(message: string, cause?: unknown): OutboxError {

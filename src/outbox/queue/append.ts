@@ -92,10 +92,10 @@ export function createAppend(options: {
   function blockBusy(pending: readonly AppendRequest[], busy: readonly AppendRequest[]): AppendRequest[] {
     const keys = new Set(blocked.flatMap(({ event }) => keysOf(event)));
     return pending.filter((each) => {
-      const own = keysOf(each.event);
-      const isFree = !busy.includes(each) && !own.some((key) => keys.has(key));
+      const visitor = keysOf(each.event);
+      const isFree = !busy.includes(each) && !visitor.some((key) => keys.has(key));
       if (!isFree) {
-        for (const key of own) keys.add(key);
+        for (const key of visitor) keys.add(key);
         blocked.push(each);
         each.waits?.();
       }
@@ -130,7 +130,6 @@ export function createAppend(options: {
   };
 }
 
-function keysOf({ id, destination, data: { clickId, sessionId } }: OutboxEvent): string[] {
-  const keys = [`id ${id}`, `click ${clickId ?? id}`, `session ${sessionId ?? id}`];
-  return keys.map((key) => `${destination} ${key}`);
+function keysOf({ id, data: { clickId, sessionId } }: OutboxEvent): string[] {
+  return [`id ${id}`, `click ${clickId ?? id}`, `session ${sessionId ?? id}`];
 }

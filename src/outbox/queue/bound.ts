@@ -1,8 +1,8 @@
-import type { OutboxEvent } from "../../conversion/events.js";
+import type { EventKind, OutboxEvent } from "../../conversion/events.js";
+import { KINDS } from "../../conversion/kinds.js";
 import { kindsBelow } from "../shedding.js";
-import type { Urgency } from "../urgency.js";
 import { inBatches } from "./batch.js";
-import type { Counts } from "./counts.js";
+import { type Counts, changeOf } from "./counts.js";
 
 const AT_ONCE = 64;
 
@@ -10,7 +10,7 @@ const AT_ONCE = 64;
 type Reserved = (() => void) | undefined;
 
 /**
- * Bounds each destination's events. Other processes' events are counted only now and then.
+ * Bounds the events that wait. Other processes' events are counted only now and then.
  *
  * @param options.shed removes the oldest unclaimed events of an urgency that these will not wait for,
  * at most so many.
@@ -20,51 +20,54 @@ type Reserved = (() => void) | undefined;
 export function createBound(options: {
   maxEvents: number;
   counts: Counts;
-  shed: (events: readonly OutboxEvent[], urgency: Urgency, most: number) => Promise<readonly OutboxEvent[]>;
+  shed: (events: readonly OutboxEvent[], urgency: EventKind, most: number) => Promise<readonly OutboxEvent[]>;
   onShed: (event: OutboxEvent) => void;
 }): (event: OutboxEvent) => Reserved | Promise<Reserved> {
   const { maxEvents, counts, shed, onShed } = options;
+  /** About to be stored. */
+  let coming = 0;
 
-  /** For events of one destination and kind. */
-  async function shedFor(coming: readonly OutboxEvent[]): Promise<Reserved[]> {
-    const { destination, kind } = coming[0] as OutboxEvent;
-    const missing = () => counts.queued(destination) + coming.length - maxEvents;
+  const space = () => maxEvents - counts.queued() - coming;
+
+  function reserve(): Reserved {
+    if (space() <= 0) return undefined;
+    coming++;
+    return () => {
+      coming--;
+    };
+  }
+
+  /** For events of one kind. */
+  async function shedFor(events: readonly OutboxEvent[], kind: EventKind): Promise<void> {
+    const missing = () => events.length - space();
     for (const urgency of kindsBelow(kind)) {
       // An event is never less urgent than its kind.
-      const kinds = [...kindsBelow(urgency), urgency];
-      const mayHaveOne = () => kinds.some((each) => counts.of(destination, each) > 0);
+      const mayHaveOne = () => [...kindsBelow(urgency), urgency].some((each) => counts.queued(each) > 0);
       while (missing() > 0 && mayHaveOne()) {
-        const events = await counts.during(() => shed(coming, urgency, missing()));
+        const gone = await counts.during(() => shed(events, urgency, missing()));
         // All are claimed, or another process removed them first.
-        if (events.length === 0) break;
-        for (const event of events) {
-          counts.add(destination, event.kind, -1);
+        if (gone.length === 0) break;
+        for (const event of gone) {
+          // Whatever was counted meanwhile: otherwise more would be shed than is needed.
+          counts.add(changeOf(event, "queued", -1));
           onShed(event);
         }
       }
     }
-    return coming.map(() =>
-      counts.queued(destination) < maxEvents ? counts.expect(destination) : undefined,
-    );
   }
 
   const shedTogether = inBatches<OutboxEvent, Reserved>(
     async (events) => {
-      const groups = new Map<string, OutboxEvent[]>();
-      for (const event of events) {
-        const name = `${event.destination} ${event.kind}`;
-        groups.set(name, [...(groups.get(name) ?? []), event]);
-      }
       const reserved = new Map<OutboxEvent, Reserved>();
-      for (const group of groups.values()) {
-        for (const [nth, each] of (await shedFor(group)).entries())
-          reserved.set(group[nth] as OutboxEvent, each);
+      for (const kind of KINDS) {
+        const some = events.filter((event) => event.kind === kind);
+        if (some.length > 0) await shedFor(some, kind);
+        for (const event of some) reserved.set(event, reserve());
       }
       return events.map((event) => reserved.get(event));
     },
     { max: AT_ONCE },
   );
 
-  return (event) =>
-    counts.queued(event.destination) < maxEvents ? counts.expect(event.destination) : shedTogether(event);
+  return (event) => reserve() ?? shedTogether(event);
 }

@@ -1,9 +1,22 @@
 import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
 import type { Database, Statements, Value } from "./database.js";
-import type { createEnqueue, Incoming } from "./enqueue.js";
+import type { createEnqueue, Incoming, Waiting } from "./enqueue.js";
 import { CLAIMED, RESTING, rankInSql } from "./ranks.js";
-import { EVENT, type EventRow, eventOf, inState, marks, NEW, SCHEDULED, seqsOf } from "./rows.js";
+import {
+  type Contents,
+  contentsOf,
+  EVENT,
+  type EventRow,
+  eventOf,
+  inState,
+  marks,
+  NEW,
+  SCHEDULED,
+  seqsOf,
+} from "./rows.js";
+import type { Scope } from "./scope.js";
 import type { ServerClock } from "./server-clock.js";
+import type { Burial } from "./unreadable.js";
 
 export type Chores = ReturnType<typeof createChores>;
 
@@ -16,60 +29,135 @@ export interface MovedRow extends EventRow {
   readonly now: number;
 }
 
-const AT_ONCE = 100;
+/** What became of rows that were to be queued anew. */
+export interface Moved {
+  readonly moved: readonly MovedRow[];
+  /** Left unchanged. */
+  readonly unreadable: readonly MovedRow[];
+}
 
-/** What time brings, or a host's transaction. A claim looks whether there is something to do. */
+type As = (row: MovedRow, contents: Contents) => Omit<Incoming, "report">;
+
+type Only = (tx: Statements, found: MovedRow[]) => MovedRow[] | Promise<MovedRow[]>;
+
+const AT_ONCE = 100;
+const NEW_AT_MOST = 1_000;
+
+/**
+ * Work that is due before a claim, which looks whether there is any: places new events, ends rests,
+ * takes over what ended processes left.
+ */
 export function createChores(
   database: Database,
   options: {
     worker: string;
+    scope: Scope;
     enqueue: ReturnType<typeof createEnqueue>;
+    burial: Burial;
     serverClock: ServerClock;
     /** Whether this process has this claimed event. */
     isUnderWay: (seq: number) => boolean;
     /** A visitor has more clicks than may wait. */
     onCrowded: (event: OutboxEvent) => void;
-    /** Scheduled payments have become due. */
-    onReleased: (destination: number, number: number) => void;
   },
 ) {
-  const { worker, enqueue, serverClock, isUnderWay, onCrowded, onReleased } = options;
+  const { worker, scope, enqueue, burial, serverClock, isUnderWay, onCrowded } = options;
   const { words } = database;
   const { events, queues, now } = words;
   const rank = rankInSql("urgency", "tried", "endpoint");
+  // With `at_ms = 0`, the index gives them in order. Without it, MySQL would lock them all.
+  const isNew = () => `${scope.condition} and ${inState(NEW)} and at_ms = 0`;
 
-  /** In one transaction, as everything in a database where each runs alone. */
+  /** In a transaction of its own; if each runs alone (`isSerial`), in the one under way. */
   function inOne<T>(tx: Statements, work: (tx: Statements) => Promise<T>): Promise<T> {
     return words.isSerial ? work(tx) : database.transaction(work);
   }
 
-  /** Moves events to the ends of their visitors' queues: each gets a new number. Resolves to them. */
+  /**
+   * Appends events that are in no queue to their visitors' queues, and clears `interrupted`.
+   */
   async function move(
     tx: Statements,
     where: string,
     values: readonly Value[],
-    as: (row: MovedRow) => Omit<Incoming, "report">,
-  ): Promise<MovedRow[]> {
-    const rows = await tx.rows<MovedRow>(
+    as: As,
+    only: Only = (_, found) => found,
+  ): Promise<Moved> {
+    const found = await tx.rows<MovedRow>(
       `select ${EVENT}, e.report, e.size, e.reason, e.death, ${now} as now from ${events} e
        where ${where} limit ${AT_ONCE}${words.skipLocked}`,
       values,
     );
-    if (rows.length === 0) return [];
-    await tx.write(`delete from ${events} where seq in (${marks(rows)})`, seqsOf(rows));
-    // Their own reports: an append that is repeated still finds what it has stored.
-    const incoming = rows.map((row) => ({ report: row.report, ...as(row) }));
-    const stored = await enqueue.enqueue(tx, incoming);
-    for (const [nth, { event }] of incoming.entries()) if (stored[nth] === "crowded") onCrowded(event);
-    return rows;
+    const [moved, unreadable, waiting]: [MovedRow[], MovedRow[], Waiting[]] = [[], [], []];
+    for (const row of await only(tx, found)) {
+      const contents = contentsOf(row);
+      (contents ? moved : unreadable).push(row);
+      // Their own reports: an append that is repeated still finds what it has stored.
+      if (contents) waiting.push({ report: row.report, seq: Number(row.seq), ...as(row, contents) });
+    }
+    const stored = await enqueue.enqueueInRows(tx, waiting);
+    for (const [nth, { event }] of waiting.entries()) if (stored[nth] === "crowded") onCrowded(event);
+    return { moved, unreadable };
   }
 
-  /** Of queues that are `turn` and due, by the first that are not locked. */
-  async function dueQueues(tx: Statements, destination: number, turn: number, time: string) {
+  /** The same in a transaction of its own. Those that cannot be read become dead letters. */
+  async function moveOrBury(
+    tx: Statements,
+    where: string,
+    values: readonly Value[],
+    as: As,
+    only?: Only,
+  ): Promise<Moved> {
+    const moved = await inOne(tx, async (on) => {
+      const outcome = await move(on, where, values, as, only);
+      await burial.bury(on, outcome.unreadable);
+      return outcome;
+    });
+    burial.count(moved.unreadable);
+    return moved;
+  }
+
+  /** Those without an earlier event of their visitor that another process is placing. */
+  async function inTurn(tx: Statements, found: MovedRow[]): Promise<MovedRow[]> {
+    const last = found.at(-1);
+    if (!last) return [];
+    const before = await tx.rows<EventRow>(
+      `select ${EVENT} from ${events} e where ${isNew()} and seq < ? and seq not in (${marks(found)})`,
+      [...scope.values, Number(last.seq), ...seqsOf(found)],
+    );
+    if (before.length === 0) return found;
+    const all = [...before, ...found].sort((one, other) => Number(one.seq) - Number(other.seq));
+    const behind = await behindIn(
+      tx,
+      all.map((row) => eventOf(row)),
+      new Set(before.map(({ id }) => id)),
+    );
+    return found.filter(({ id }) => !behind.has(id));
+  }
+
+  /** The ids of events that follow an event of the same visitor in `elsewhere`. */
+  async function behindIn(
+    tx: Statements,
+    all: readonly OutboxEvent[],
+    elsewhere: ReadonlySet<string>,
+  ): Promise<Set<string>> {
+    const places = await enqueue.placesOf(tx, all);
+    const visitors = new Set<string>();
+    const behind = new Set<string>();
+    for (const [nth, { id }] of all.entries()) {
+      const visitor = places[nth]?.visitor as string;
+      if (elsewhere.has(id)) visitors.add(visitor);
+      else if (visitors.has(visitor)) behind.add(id);
+    }
+    return behind;
+  }
+
+  /** Due queues of this rank, the earliest first; locked ones are left out. */
+  async function dueQueues(tx: Statements, turn: number, time: string) {
     return tx.rows<{ visitor: string; head: number; claimed_by: string | null }>(
       `select visitor, head, claimed_by from ${queues}
-       where destination = ? and turn = ${turn} and due_at <= ${time} order by due_at limit ${AT_ONCE}${words.skipLocked}`,
-      [destination],
+       where ${scope.condition} and turn = ${turn} and due_at <= ${time} order by due_at limit ${AT_ONCE}${words.skipLocked}`,
+      scope.values,
     );
   }
 
@@ -82,50 +170,69 @@ export function createChores(
     );
   }
 
-  const placed = (row: MovedRow) => ({ event: eventOf(row) });
+  const placed: As = (_, { event }) => ({ event });
 
   return {
     move,
-    /** The same for one event: `destination` and `id`. */
-    placeOne: (tx: Statements, values: readonly Value[]) =>
-      move(tx, `destination = ? and id = ? and ${inState(NEW)}`, values, placed),
     /** What hosts' transactions have stored gets its place. */
-    async place(tx: Statements, destination: number): Promise<void> {
-      const some = (on: Statements) =>
-        move(on, `destination = ? and ${inState(NEW)} order by seq`, [destination], placed);
-      while ((await inOne(tx, some)).length === AT_ONCE);
-    },
-    /** Queues scheduled payments that are due. Resolves to their number. */
-    async release(tx: Statements, destination: number): Promise<number> {
-      const moved = await inOne(tx, (on) =>
-        move(
-          on,
-          `destination = ? and ${inState(SCHEDULED)} and at_ms <= ${now} order by at_ms, seq`,
-          [destination],
-          (row) => {
-            const event = eventOf(row);
-            const createdAt = notBeforeOf(event) as number;
-            return { event: { ...event, createdAt }, queuedAt: createdAt, isDue: true };
+    async place(tx: Statements): Promise<void> {
+      for (let mayHaveMore = true; mayHaveMore; ) {
+        let isFull = false;
+        const { moved, unreadable } = await moveOrBury(
+          tx,
+          `${isNew()} order by seq`,
+          scope.values,
+          placed,
+          (on, found) => {
+            isFull ||= found.length === AT_ONCE;
+            return inTurn(on, found);
           },
-        ),
-      );
-      onReleased(destination, moved.length);
-      return moved.length;
+        );
+        mayHaveMore = isFull && moved.length + unreadable.length > 0;
+      }
     },
+    /** Whether one of these must follow an event that another process is placing, or may have to. */
+    async areBehind(coming: readonly OutboxEvent[]): Promise<boolean> {
+      if (coming.length === 0) return false;
+      const rows = await database.rows<EventRow>(
+        `select ${EVENT} from ${events} e where ${isNew()} order by seq limit ${NEW_AT_MOST}`,
+        scope.values,
+      );
+      if (rows.length === 0) return false;
+      if (rows.length === NEW_AT_MOST) return true;
+      const all = [...rows.map((row) => eventOf(row)), ...coming];
+      return (await behindIn(database, all, new Set(rows.map(({ id }) => id)))).size > 0;
+    },
+    /** Queues scheduled payments that are due. */
+    release: (tx: Statements): Promise<Moved> =>
+      moveOrBury(
+        tx,
+        `${scope.condition} and ${inState(SCHEDULED)} and at_ms <= ${now} order by at_ms, seq`,
+        scope.values,
+        (_, { event }) => {
+          const createdAt = notBeforeOf(event) ?? event.createdAt;
+          return { event: { ...event, createdAt }, queuedAt: createdAt, isDue: true };
+        },
+      ),
     /** Heads that have rested. */
-    unpark: (tx: Statements, destination: number): Promise<void> =>
-      inOne(tx, async (on) => makeReady(on, await dueQueues(on, destination, RESTING, now), "")),
+    endRests: (tx: Statements): Promise<void> =>
+      inOne(tx, async (on) => makeReady(on, await dueQueues(on, RESTING, now), "")),
     /** What ended processes have left: their attempts may have been made. */
-    takeOver: (tx: Statements, destination: number): Promise<void> =>
+    takeOver: (tx: Statements): Promise<void> =>
       inOne(tx, async (on) => {
-        const rows = await dueQueues(on, destination, CLAIMED, serverClock.leaseEnd(now));
+        const rows = await dueQueues(on, CLAIMED, serverClock.leaseEnd(now));
         const left = rows.filter(
           ({ head, claimed_by }) => claimed_by !== worker || !isUnderWay(Number(head)),
         );
-        // This process would know what it had sent.
-        const others = left.filter(({ claimed_by }) => claimed_by !== worker).map(({ head }) => Number(head));
-        if (others.length > 0) {
-          await on.write(`update ${events} set interrupted = 1 where seq in (${marks(others)})`, others);
+        // This process knows that no request for its own claims has left.
+        const headsOfOthers = left
+          .filter(({ claimed_by }) => claimed_by !== worker)
+          .map(({ head }) => Number(head));
+        if (headsOfOthers.length > 0) {
+          await on.write(
+            `update ${events} set interrupted = 1 where seq in (${marks(headsOfOthers)})`,
+            headsOfOthers,
+          );
         }
         await makeReady(on, left, `, due_at = ${now}, claimed_by = null`);
       }),

@@ -5,9 +5,10 @@ import type { Chores } from "./chores.js";
 import type { Database, Statements } from "./database.js";
 import type { QueueClaim, UnderWay } from "./leases.js";
 import { CLAIMED, RESTING, rankInSql, type Scan, scansOf } from "./ranks.js";
-import { EVENT, type EventRow, eventOf, historyOf, inState, marks, NEW } from "./rows.js";
+import { type Contents, contentsOf, EVENT, type EventRow, inState, marks, NEW } from "./rows.js";
+import type { Scope } from "./scope.js";
 import type { ServerClock } from "./server-clock.js";
-import { type createBurial, isReadable } from "./unreadable.js";
+import type { Burial } from "./unreadable.js";
 
 /** A queue whose head may be claimed. */
 interface Candidate {
@@ -27,8 +28,12 @@ interface Chosen {
   readonly place: Place;
 }
 
+interface Taken extends Chosen, Contents {
+  readonly row: EventRow;
+}
+
 const CLAIMED_AT_ONCE = 200;
-// At this moment, another process may claim the first ones.
+// So many more are read: another process may claim the first ones meanwhile.
 const MORE = 24;
 
 /** What there is to do before a claim, by the negative step of its row among the candidates. */
@@ -39,18 +44,18 @@ export function createClaims(
   database: Database,
   options: {
     worker: string;
+    scope: Scope;
     leaseMs: number;
     clock: TwoClocks;
     serverClock: ServerClock;
     underWay: UnderWay;
     chores: Chores;
-    buryUnreadable: ReturnType<typeof createBurial>;
+    burial: Burial;
   },
 ) {
-  const { worker, leaseMs, clock, serverClock, underWay, chores, buryUnreadable } = options;
+  const { worker, scope, leaseMs, clock, serverClock, underWay, chores, burial } = options;
   const { words } = database;
   const { events, queues, now } = words;
-  let destination = 0;
   /** Until then, what an earlier claim whose answer was lost has claimed may turn up. */
   let doubtfulUntil = Number.NEGATIVE_INFINITY;
 
@@ -58,20 +63,19 @@ export function createClaims(
     `select * from (select ${step} as step, '' as visitor, 0 as head, 0 as urgency, ${now} as due_at, 0 as endpoint, 0 as turn
        from ${from} limit 1) as f${-step}`;
   const ofQueues = (turn: number) =>
-    `${queues} where destination = ? and turn = ${turn} and due_at <= ${now}`;
+    `${queues} where ${scope.condition} and turn = ${turn} and due_at <= ${now}`;
   // Each is one look at an index.
-  const flags = [
-    flag(HAS_NEW, `${events} where destination = ? and ${inState(NEW)}`),
+  const flags = () => [
+    flag(HAS_NEW, `${events} where ${scope.condition} and ${inState(NEW)}`),
     flag(HAS_RESTED, ofQueues(RESTING)),
     flag(HAS_LEFT, ofQueues(CLAIMED)),
     flag(TIME, "(select 1 as one) as always"),
   ];
-  const flagValues = () => [destination, destination, destination];
 
   function selectOf({ where, newestFirst }: Scan, step: number): string {
     const direction = newestFirst ? " desc" : "";
     return `select * from (select ${step} as step, visitor, head, urgency, due_at, endpoint, turn from ${queues}
-      where destination = ? and ${where} order by turn${direction}, due_at${direction}, head${direction}
+      where ${scope.condition} and ${where} order by turn${direction}, due_at${direction}, head${direction}
       limit ?) as s${step}`;
   }
 
@@ -80,12 +84,12 @@ export function createClaims(
     // A server is asked once. In the host's own process, the first may be enough.
     const chosen = words.isSerial && from === 0 ? scans.slice(0, 1) : scans.slice(from);
     const more = words.isSerial ? 0 : MORE;
-    const first = from === 0 ? flags : [];
-    const selects = [...first, ...chosen.map((scan, nth) => selectOf(scan, from + nth))];
+    const isFirst = from === 0;
+    const selects = [...(isFirst ? flags() : []), ...chosen.map((scan, nth) => selectOf(scan, from + nth))];
     const askedAt = clock.monotonic();
     const rows = await tx.rows<Candidate>(selects.join(" union all "), [
-      ...(from === 0 ? flagValues() : []),
-      ...chosen.flatMap(({ values, limit }) => [destination, ...values, limit + more]),
+      ...(isFirst ? [...scope.values, ...scope.values, ...scope.values] : []),
+      ...chosen.flatMap(({ values, limit }) => [...scope.values, ...values, limit + more]),
     ]);
     const candidates = rows.map(({ visitor, ...numbers }) => {
       const entries = Object.entries(numbers).map(([name, value]) => [name, Number(value)]);
@@ -104,9 +108,9 @@ export function createClaims(
 
   async function doChores(tx: Statements, found: readonly Candidate[]): Promise<void> {
     const steps = new Set(found.map(({ step }) => step));
-    if (steps.has(HAS_NEW)) await chores.place(tx, destination);
-    if (steps.has(HAS_LEFT)) await chores.takeOver(tx, destination);
-    if (steps.has(HAS_RESTED)) await chores.unpark(tx, destination);
+    if (steps.has(HAS_NEW)) await chores.place(tx);
+    if (steps.has(HAS_LEFT)) await chores.takeOver(tx);
+    if (steps.has(HAS_RESTED)) await chores.endRests(tx);
   }
 
   /** Chooses as many as there are places. `left`: candidates without one. */
@@ -134,7 +138,7 @@ export function createClaims(
   async function take(tx: Statements, lanes: readonly Lane[], limit: number): Promise<QueueClaim[]> {
     const since = momentBy(clock);
     const scans = scansOf(lanes, limit, now);
-    const taken = new Map<string, readonly [EventRow, Chosen]>();
+    const taken = new Map<string, Taken>();
     const starts = words.isSerial && scans.length > 1 ? [0, 1] : [0];
     for (const from of starts) {
       if (taken.size >= limit) break;
@@ -146,23 +150,25 @@ export function createClaims(
       for (let rest = found; rest.length > 0 && taken.size < limit; ) {
         const { chosen, left } = choose(rest, scans, taken, limit);
         if (chosen.size === 0) break;
-        const own = await takeHeads(
+        const takenHeads = await takeHeads(
           tx,
           [...chosen.values()].map(({ candidate }) => candidate),
         );
-        const readable = own.filter(isReadable);
-        for (const row of readable) taken.set(row.visitor, [row, chosen.get(row.visitor) as Chosen]);
-        if (readable.length < own.length) await buryUnreadable(own.filter((row) => !isReadable(row)));
+        const unreadable: EventRow[] = [];
+        for (const row of takenHeads) {
+          const contents = contentsOf(row);
+          if (contents) taken.set(row.visitor, { row, ...contents, ...(chosen.get(row.visitor) as Chosen) });
+          else unreadable.push(row);
+        }
+        if (unreadable.length > 0) await burial.buryHeads(unreadable);
         for (const [visitor, { place }] of chosen) if (!taken.has(visitor)) place.left++;
         // Another process was faster: the next ones. Otherwise two would have the rate of one.
-        rest = own.length < chosen.size ? left : [];
+        rest = takenHeads.length < chosen.size ? left : [];
       }
     }
     return [...taken.values()]
-      .sort(
-        ([, { candidate: one }], [, { candidate: other }]) => one.step - other.step || one.turn - other.turn,
-      )
-      .map(([row, { candidate, place }]) => claimOf(row, candidate, place.lane, since));
+      .sort(({ candidate: one }, { candidate: other }) => one.step - other.step || one.turn - other.turn)
+      .map((each) => claimOf(each, since));
   }
 
   /** Takes those that are still as seen. Resolves to their heads, in order. */
@@ -193,30 +199,24 @@ export function createClaims(
       );
     }
     return database.transaction(async (tx) => {
-      const own = await tx.rows<EventRow>(
+      const heads = await tx.rows<EventRow>(
         `select ${EVENT} from ${queues} q${words.byVisitor} join ${events} e on e.seq = q.head
          where ${isAsSeen}${words.skipLocked}`,
         values,
       );
-      if (own.length > 0) {
-        const mine = own.map(({ visitor }) => visitor);
+      if (heads.length > 0) {
+        const mine = heads.map(({ visitor }) => visitor);
         await tx.write(`${set} visitor in (${marks(mine)})`, [worker, ...mine]);
       }
-      return sorted(own);
+      return sorted(heads);
     });
   }
 
-  function claimOf(
-    row: EventRow,
-    { urgency, endpoint, due_at: dueAt }: Candidate,
-    lane: Lane,
-    since: Moment,
-  ): QueueClaim {
+  function claimOf({ row, event, history, candidate, place: { lane } }: Taken, since: Moment): QueueClaim {
+    const { urgency, endpoint, due_at: dueAt } = candidate;
     const claim: QueueClaim = {
-      ...{ seq: Number(row.seq), visitor: row.visitor, endpoint, dueAt, lane },
-      event: eventOf(row),
+      ...{ seq: Number(row.seq), visitor: row.visitor, endpoint, dueAt, lane, event, history },
       urgency: kindOfPriority(urgency),
-      history: historyOf(row),
       interrupted: Number(row.interrupted) === 1,
       queuedAt: Number(row.queued_at),
       leasedSince: since,
@@ -230,10 +230,10 @@ export function createClaims(
   async function giveBackUnknown(): Promise<void> {
     const isUnknown = `turn = ${CLAIMED} and claimed_by = ? and head not in (${marks([0, ...underWay])})`;
     const values = [worker, 0, ...underWay.keys()];
-    const rows = await database.rows(`select visitor from ${queues} where destination = ? and ${isUnknown}`, [
-      destination,
-      ...values,
-    ]);
+    const rows = await database.rows(
+      `select visitor from ${queues} where ${scope.condition} and ${isUnknown}`,
+      [...scope.values, ...values],
+    );
     for (const { visitor } of rows) {
       await database.write(
         `update ${queues} set turn = ${rankInSql("urgency", "tried", "endpoint")}, due_at = ${now}, claimed_by = null
@@ -244,17 +244,15 @@ export function createClaims(
   }
 
   return {
+    giveBackUnknown,
     /** In the transaction of a database where each runs alone. */
-    async claimIn(tx: Statements, asked: Capacity): Promise<QueueClaim[]> {
-      ({ destination } = asked);
-      return take(tx, asked.lanes, Math.min(asked.limit, CLAIMED_AT_ONCE));
-    },
-    async claim(asked: Capacity): Promise<QueueClaim[]> {
-      ({ destination } = asked);
+    claimIn: (tx: Statements, { lanes, limit }: Capacity): Promise<QueueClaim[]> =>
+      take(tx, lanes, Math.min(limit, CLAIMED_AT_ONCE)),
+    async claim({ lanes, limit }: Capacity): Promise<QueueClaim[]> {
       await database.ready();
       if (clock.monotonic() < doubtfulUntil) await giveBackUnknown();
       try {
-        return await take(database, asked.lanes, Math.min(asked.limit, CLAIMED_AT_ONCE));
+        return await take(database, lanes, Math.min(limit, CLAIMED_AT_ONCE));
       } catch (error) {
         // The server may still be at it, and claim after it is asked again.
         doubtfulUntil = clock.monotonic() + leaseMs;

@@ -1,268 +1,181 @@
-import type { EventKind, OutboxEvent } from "../../conversion/events.js";
-import { byKind, KINDS } from "../../conversion/kinds.js";
+import { type EventKind, notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
+import { byKind } from "../../conversion/kinds.js";
 import { earliestOf, type OutboxCounts, type QueuedOfKind, withScheduled } from "../counts.js";
 import type { DeathReason } from "../dead-letters.js";
+import type { Scope } from "./scope.js";
 
-/** How many of a kind wait, payments are scheduled, or dead letters have a reason. */
+/** How many there are of one client id, of one kind, that wait or died in the same way. */
 export interface CountRow {
-  readonly destination: string | number;
-  readonly name: Name;
-  readonly number: string | number;
-  /** When the oldest happened, or the first scheduled is due. Milliseconds since the epoch. */
-  readonly created_at: string | number | null;
+  readonly destination: number;
   readonly kind: EventKind;
-  readonly bytes: string | number | null;
+  /** `queued`, or `scheduled`; of dead letters, why they were given up. */
+  readonly name: "queued" | "scheduled" | DeathReason;
+  readonly number: number;
+  readonly bytes: number;
+  /** When the oldest happened, or the first scheduled is due, in milliseconds since the epoch. */
+  readonly at: number | null;
 }
 
-/** Of an event that is added or removed. */
-interface Added {
-  readonly createdAt?: number | undefined;
-  /** Negative if an event leaves. Only if the outbox bounds bytes. */
-  readonly bytes?: number;
+/** What a change of one client id's events adds to its row, or takes away. */
+export function changeOf(
+  { destination, kind }: Pick<OutboxEvent, "destination" | "kind">,
+  name: CountRow["name"],
+  number: number,
+  { bytes = 0, at = null }: Partial<Pick<CountRow, "bytes" | "at">> = {},
+): CountRow {
+  return { destination, kind, name, number, bytes, at };
 }
 
-type Live = EventKind | "scheduled";
-type Name = Live | DeathReason;
-
-interface Counted {
-  readonly numbers: Record<Name, number>;
-  readonly oldest: Record<Live, number | null>;
-  /** Of events that wait, scheduled ones included. */
-  readonly liveBytes: Record<EventKind, number>;
-  readonly deadBytes: Record<EventKind, number>;
-  /** How many dead letters of each kind there are. */
-  readonly deadOf: Record<EventKind, number>;
+/** What an event that is stored adds. */
+export function storedChange(event: OutboxEvent, now: number, bytes = 0): CountRow {
+  const notBefore = notBeforeOf(event);
+  const isScheduled = notBefore !== undefined && notBefore > now;
+  return changeOf(event, isScheduled ? "scheduled" : "queued", 1, {
+    bytes,
+    at: isScheduled ? notBefore : event.createdAt,
+  });
 }
-
-interface Tally extends Counted {
-  /** Added by this process since its start. */
-  readonly added: Record<Name, number>;
-  /** About to be stored. */
-  coming: number;
-  /** About to be removed. */
-  readonly leaving: Record<Name, number>;
-}
-
-const LIVE = [...KINDS, "scheduled"] as const;
-const REASONS = ["rejected", "unconfirmed", "expired"] as const;
-const NAMES = [...LIVE, ...REASONS] as const;
 
 export type Counts = ReturnType<typeof createCounts>;
 
+type Tally = Map<string, CountRow>;
+
 /**
- * How many events each destination has. The server counts them (`count`) now and then, because
- * other processes change them; in between, what this process does is added. A counter in the
- * database would be one row that every transaction of every host waits for. The numbers include all
- * that this process has stored and not settled: `flush` relies on them to say that all are settled.
+ * How many events there are. The server counts them (`count`) now and then, because other processes
+ * change them; in between, what this process does is added. A counter in the database would be one
+ * row that every transaction of every host waits for. The numbers may be a second old, but they
+ * include all that this process has stored and not settled: `flush` relies on that.
+ *
+ * @param scope for whose events an outbox has bounds.
  */
-export function createCounts(count: () => Promise<readonly CountRow[]>) {
-  const tallies = new Map<number, Tally>();
-  let underWay = 0;
+export function createCounts(count: () => Promise<readonly CountRow[]>, scope: Scope) {
+  let tally: Tally = new Map();
+  /** What this process has added since the server was last asked. */
+  let recent: CountRow[] = [];
   let changes = 0;
+  let underWay = 0;
+  /** How often the numbers were replaced by the server's. */
+  let corrections = 0;
   let isCounted = false;
+  let taken = Promise.resolve();
 
-  function tallyOf(destination: number): Tally {
-    const tally = tallies.get(destination) ?? emptyTally();
-    tallies.set(destination, tally);
-    return tally;
+  function sum(of: "number" | "bytes", isMeant: (row: CountRow) => boolean): number {
+    let result = 0;
+    for (const row of tally.values()) if (isMeant(row)) result += row[of];
+    return result;
   }
 
-  async function run<T>(change: () => Promise<T>, leaving: readonly OutboxEvent[]): Promise<T> {
-    const most = Math.max(1, leaving.length);
-    underWay += most;
-    for (const { destination, kind } of leaving) tallyOf(destination).leaving[kind]++;
-    try {
-      return await change();
-    } finally {
-      underWay -= most;
-      for (const { destination, kind } of leaving) tallyOf(destination).leaving[kind]--;
-      changes += most;
-    }
+  function add(change: CountRow): void {
+    addTo(tally, change);
+    if (change.number > 0) recent.push(change);
+    changes += Math.abs(change.number);
   }
 
-  function countedFrom(rows: readonly CountRow[]): Map<number, Counted> {
-    const all = new Map<number, Counted>();
-    for (const { destination, name, number, created_at, kind, bytes } of rows) {
-      const called = Number(destination);
-      const counted = all.get(called) ?? nothing();
-      all.set(called, counted);
-      // A name may have several rows: of events with and without a place, of letters of each kind.
-      counted.numbers[name] += Number(number);
-      if (isLive(name)) counted.oldest[name] = earliestOf([counted.oldest[name], Number(created_at)]);
-      else counted.deadOf[kind] += Number(number);
-      counted[isLive(name) ? "liveBytes" : "deadBytes"][kind] += Number(bytes);
+  async function countAgain(): Promise<void> {
+    const changesBefore = changes;
+    recent = [];
+    const counted: Tally = new Map();
+    for (const row of await count()) addTo(counted, row);
+    const most = isCounted ? changes - changesBefore + underWay : 0;
+    isCounted = true;
+    const names = [...new Set([...tally.keys(), ...counted.keys()])];
+    const numberIn = (all: Tally, name: string) => all.get(name)?.number ?? 0;
+    if (
+      most > 0 &&
+      names.every((name) => Math.abs(numberIn(tally, name) - numberIn(counted, name)) <= most)
+    ) {
+      for (const [name, row] of tally)
+        tally.set(name, { ...row, at: row.number === 0 ? null : (counted.get(name)?.at ?? row.at) });
+      return;
     }
-    return all;
+    corrections++;
+    tally = counted;
+    // The server may have counted some of them. Until the next count, too many is better than too few.
+    for (const each of recent) addTo(tally, each);
   }
 
   return {
-    of: (destination: number, kind: EventKind): number => tallyOf(destination).numbers[kind],
-    scheduled: (destination: number): number => tallyOf(destination).numbers.scheduled,
-    /** Stored, or about to be. */
-    queued(destination: number): number {
-      const tally = tallyOf(destination);
-      return queuedOf(tally) + tally.coming;
+    get rows(): readonly CountRow[] {
+      return [...tally.values()];
     },
-    dead(destination: number): number {
-      const { rejected, unconfirmed, expired } = tallyOf(destination).numbers;
-      return rejected + unconfirmed + expired;
-    },
-    deadBytes: (destination: number): number => sumOf(tallyOf(destination).deadBytes),
-    /** Of all destinations: the events that wait and the dead letters of a kind. */
-    sizes: (kind: EventKind) => {
-      const all = [...tallies.values()];
-      const sum = (of: (tally: Tally) => number) => all.reduce((before, tally) => before + of(tally), 0);
-      const scheduled = kind === "payment" ? sum(({ numbers }) => numbers.scheduled) : 0;
-      return {
-        live: {
-          number: sum(({ numbers }) => numbers[kind]) + scheduled,
-          bytes: sum(({ liveBytes }) => liveBytes[kind]),
-        },
-        dead: { number: sum(({ deadOf }) => deadOf[kind]), bytes: sum(({ deadBytes }) => deadBytes[kind]) },
-      };
-    },
-    get destinations(): number[] {
-      return [...tallies.keys()];
-    },
-    /** An outbox's `counts()`, of one destination or of all. */
-    current(destination: number | undefined): Omit<OutboxCounts, "trouble"> {
-      const meant = destination === undefined ? [...tallies.values()] : [tallyOf(destination)];
-      const sum = (name: Name) => meant.reduce((all, { numbers }) => all + numbers[name], 0);
-      const kinds = byKind(
-        (kind): QueuedOfKind => ({
-          queued: sum(kind),
-          oldest: earliestOf(meant.map(({ oldest }) => oldest[kind])),
-        }),
-      );
-      const counted = {
-        queued: KINDS.reduce((all, kind) => all + kinds[kind].queued, 0),
-        dead: { rejected: sum("rejected"), unconfirmed: sum("unconfirmed"), expired: sum("expired") },
-        oldest: earliestOf(KINDS.map((kind) => kinds[kind].oldest)),
-        byKind: kinds,
-      };
-      const next = earliestOf(meant.map(({ oldest }) => oldest.scheduled));
-      return {
-        ...withScheduled(counted, { count: sum("scheduled"), next }),
-        byDestination: Object.fromEntries(
-          [...tallies]
-            .map(([name, tally]) => [name, queuedOf(tally)] as const)
-            .filter(([name, queued]) => queued > 0 || name === destination),
-        ),
-      };
-    },
-    /** Scheduled payments were moved into the queue. */
-    release(destination: number, number: number): void {
-      if (number === 0) return;
-      this.add(destination, "scheduled", -number);
-      this.add(destination, "payment", number);
-    },
-    add(destination: number, kind: Live, number: number, { createdAt, bytes = 0 }: Added = {}): void {
-      const { numbers, added, oldest, liveBytes } = tallyOf(destination);
-      const called = kind === "scheduled" ? "payment" : kind;
-      liveBytes[called] = Math.max(0, liveBytes[called] + bytes);
-      changes += Math.abs(number);
-      numbers[kind] = Math.max(0, numbers[kind] + number);
-      if (number > 0) added[kind] += number;
-      if (createdAt !== undefined) oldest[kind] = Math.min(oldest[kind] ?? createdAt, createdAt);
-      if (numbers[kind] === 0) oldest[kind] = null;
-    },
-    /** A dead letter is new, or gone. */
-    addDead(
-      destination: number,
-      { kind, reason }: { kind: EventKind; reason: DeathReason },
-      number: 1 | -1,
-      bytes: number,
-    ): void {
-      const tally = tallyOf(destination);
-      changes++;
-      tally.numbers[reason] = Math.max(0, tally.numbers[reason] + number);
-      if (number > 0) tally.added[reason] += number;
-      tally.deadOf[kind] = Math.max(0, tally.deadOf[kind] + number);
-      tally.deadBytes[kind] = Math.max(0, tally.deadBytes[kind] + number * bytes);
-    },
-    /** Runs work that changes the numbers. A simultaneous count may or may not include it. */
-    during: <T>(change: () => Promise<T>): Promise<T> => run(change, []),
-    /** The same for work that removes these events, if any. */
-    removing: <T>(events: readonly OutboxEvent[], change: () => Promise<T>): Promise<T> =>
-      run(change, events),
-    /** An event is about to be stored. Returns what ends that. */
-    expect(destination: number): () => void {
-      const tally = tallyOf(destination);
-      tally.coming++;
-      return () => {
-        tally.coming--;
-      };
+    /** How many wait. Default: of all kinds. */
+    queued: (kind?: EventKind): number =>
+      sum("number", (row) => scope.has(row) && !isDead(row) && (kind ?? row.kind) === row.kind),
+    scheduled: (): number => sum("number", (row) => scope.has(row) && row.name === "scheduled"),
+    dead: (): number => sum("number", (row) => scope.has(row) && isDead(row)),
+    deadBytes: (): number => sum("bytes", (row) => scope.has(row) && isDead(row)),
+    sum,
+    add,
+    /**
+     * Runs work that changes the numbers, by `most` at once. A simultaneous count may or may not
+     * include that.
+     *
+     * @param effect what the work has changed.
+     */
+    async during<T>(
+      work: () => Promise<T>,
+      effect: (result: T) => readonly CountRow[] = () => [],
+      most = 1,
+    ): Promise<T> {
+      const before = corrections;
+      underWay += most;
+      try {
+        const result = await work();
+        // The server's numbers may lack already what has left meanwhile.
+        for (const each of effect(result)) if (each.number > 0 || corrections === before) add(each);
+        return result;
+      } finally {
+        underWay -= most;
+        changes += most;
+      }
     },
     /**
      * Makes the server count. Its numbers may lack or include what this process changes before the
-     * answer: only a number that differs by more than that is corrected.
+     * answer: only if one differs by more than that are they taken.
      */
-    async take(): Promise<void> {
-      const changesBefore = changes;
-      const addedBefore = new Map([...tallies].map(([name, { added }]) => [name, { ...added }]));
-      const rows = await count();
-      const most = isCounted ? changes - changesBefore + underWay : Number.NEGATIVE_INFINITY;
-      isCounted = true;
-      const counted = countedFrom(rows);
-      for (const name of new Set([...tallies.keys(), ...counted.keys()])) {
-        const before = addedBefore.get(name) ?? zeros();
-        correct(tallyOf(name), counted.get(name) ?? nothing(), { most, addedBefore: before });
-      }
+    take(): Promise<void> {
+      // Never two at once: the answers could come in the wrong order.
+      const next = taken.then(countAgain);
+      taken = next.catch(() => {});
+      return next;
     },
   };
 }
 
-/**
- * Corrects a tally by the server's numbers. When the server was asked, this process had added
- * `addedBefore`; since then it may have changed a number by `most`.
- */
-function correct(
-  tally: Tally,
-  counted: Counted,
-  { most, addedBefore }: { most: number; addedBefore: Readonly<Record<Name, number>> },
-): void {
-  const { numbers, added, leaving, oldest } = tally;
-  let areSame = true;
-  for (const name of NAMES) {
-    if (Math.abs(numbers[name] - counted.numbers[name]) <= most) continue;
-    areSame = false;
-    // Until the next count, too many is better than too few. The server may lack what was added
-    // since it was asked, and what is about to be removed.
-    numbers[name] = counted.numbers[name] + added[name] - addedBefore[name] + leaving[name];
-  }
-  for (const kind of LIVE) {
-    oldest[kind] = numbers[kind] === 0 ? null : (counted.oldest[kind] ?? oldest[kind]);
-  }
-  if (!areSame || most === 0)
-    for (const part of ["liveBytes", "deadBytes", "deadOf"] as const)
-      Object.assign(tally[part], counted[part]);
-}
+export const isDead = ({ name }: Pick<CountRow, "name">): boolean =>
+  name !== "queued" && name !== "scheduled";
 
-function emptyTally(): Tally {
-  return { ...nothing(), added: zeros(), coming: 0, leaving: zeros() };
-}
-
-function nothing(): Counted {
-  const none = () => byKind(() => 0);
-  return {
-    numbers: zeros(),
-    oldest: { ...byKind(() => null), scheduled: null },
-    ...{ liveBytes: none(), deadBytes: none(), deadOf: none() },
+/** An outbox's `counts()`, without what waits in memory. */
+export function countsOf(all: readonly CountRow[], scope: Scope): Omit<OutboxCounts, "trouble"> {
+  const rows = all.filter((row) => scope.has(row));
+  const named = (name: CountRow["name"]) => rows.filter((row) => row.name === name);
+  const numberOf = (some: readonly CountRow[]) => some.reduce((sum, { number }) => sum + number, 0);
+  const firstOf = (some: readonly CountRow[]) => earliestOf(some.map(({ at }) => at));
+  const [queued, scheduled] = [named("queued"), named("scheduled")];
+  const died = (reason: DeathReason) => numberOf(named(reason));
+  const kinds = byKind((kind): QueuedOfKind => {
+    const some = queued.filter((row) => row.kind === kind);
+    return { queued: numberOf(some), oldest: firstOf(some) };
+  });
+  const byDestination: Record<string, number> = {};
+  for (const { destination, number } of [...queued, ...scheduled])
+    if (number > 0) byDestination[destination] = (byDestination[destination] ?? 0) + number;
+  const counted = {
+    ...{ queued: numberOf(queued), oldest: firstOf(queued), byKind: kinds, byDestination },
+    dead: { rejected: died("rejected"), unconfirmed: died("unconfirmed"), expired: died("expired") },
   };
+  return withScheduled(counted, { count: numberOf(scheduled), next: firstOf(scheduled) });
 }
 
-function sumOf(bytes: Readonly<Record<EventKind, number>>): number {
-  return KINDS.reduce((sum, kind) => sum + bytes[kind], 0);
-}
-
-function zeros(): Record<Name, number> {
-  return { ...byKind(() => 0), scheduled: 0, rejected: 0, unconfirmed: 0, expired: 0 };
-}
-
-function queuedOf({ numbers }: Tally): number {
-  return LIVE.reduce((sum, name) => sum + numbers[name], 0);
-}
-
-function isLive(name: Name): name is Live {
-  return (LIVE as readonly string[]).includes(name);
+function addTo(tally: Tally, row: CountRow): void {
+  const name = `${row.destination} ${row.kind} ${row.name}`;
+  const before = tally.get(name);
+  const number = Math.max(0, (before?.number ?? 0) + row.number);
+  const bytes = Math.max(0, (before?.bytes ?? 0) + row.bytes);
+  tally.set(name, {
+    ...row,
+    number,
+    bytes,
+    at: number === 0 ? null : earliestOf([before?.at ?? null, row.at]),
+  });
 }

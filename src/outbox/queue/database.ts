@@ -25,8 +25,8 @@ export interface Database extends Statements {
   /** `rows`, but not repeated: for a statement that has an effect each time. */
   rowsOnce: Statements["rows"];
   /**
-   * Runs work in one transaction: all of it or nothing. Each statement sees what was committed before
-   * it began. Runs it again after a deadlock, but not if the connection was lost.
+   * Runs work in one transaction: all of it or nothing. Each statement sees what was committed
+   * before it began. Runs it again after a deadlock, but not if the connection was lost.
    *
    * @param options.isPatient `false`: fails with an error that `isBusy` knows if a statement has to
    * wait for another's transaction for long.
@@ -44,7 +44,11 @@ export interface Database extends Statements {
     transaction: unknown,
     row: { readonly known: Statement; readonly insert: Statement },
   ): Promise<boolean>;
-  /** Resolves once the tables are right. Tries anew at each call until they are. */
+  /**
+   * Resolves once the tables are right. Tries anew at each call until they are. Of several
+   * processes, one makes them. Rejects with `…_TABLES` if it has no right to make them, with
+   * `…_NEWER` if a later version has made them.
+   */
   ready(): Promise<void>;
   /** Whether a connection was lost: how far its request got is unknown. */
   isLost(error: unknown): boolean;
@@ -62,22 +66,32 @@ export interface Words {
   readonly migrations: string;
   /** Milliseconds since the epoch, by the database's clock. */
   readonly now: string;
-  /** After a `select`: locks its rows, or those that nobody else has locked. Empty: see `isSerial`. */
+  /** After a `select`: locks its rows. Empty if transactions exclude each other. */
   readonly forUpdate: string;
+  /** Instead of `forUpdate`: locks only rows that nobody else has locked. */
   readonly skipLocked: string;
-  /** Whether a transaction runs alone, so that nothing changes between its statements. */
+  /**
+   * Whether a claim and all before it are one transaction that runs alone, as in the disk outbox.
+   * No server's is.
+   */
   readonly isSerial: boolean;
-  /** Whether `update … returning` can be a part of a `select`; then `durably` follows its columns. */
+  /**
+   * Whether `update … returning` can be a part of a `select`; then `durably` follows its columns.
+   */
   readonly updatesInSelect: boolean;
   readonly durably: string;
-  /** After the table's name and alias: makes the planner use an index. Each prevents a plan. */
+  /**
+   * After the table's name and alias: makes the planner use an index. Each prevents a slow plan.
+   */
   readonly byVisitor: string;
   readonly byVisitorAndKind: string;
   readonly ofQueued: string;
   readonly byAlias: (column: "alias" | "alias_2") => string;
   /** So many values, as a table with one column. */
   readonly list: (length: number) => string;
-  /** After an `insert`: leaves rows alone that are there already. `column` is one of the table's. */
+  /**
+   * After an `insert`: leaves rows alone that are there already. `column` is one of the table's.
+   */
   readonly orIgnore: (column: string) => string;
   /** Around the columns and values of an `insert into queues`: changes rows that are there. */
   readonly queueAlias: string;

@@ -4,26 +4,28 @@ import { objectFromJson } from "../../shared/json.js";
 import { UNTRIED } from "../claim.js";
 import {
   type DeadLetterFilter,
+  type DeadLetterQuery,
+  type DeadLetters,
   type DeathReason,
   eventOrUnreadable,
-  type StoredDeadLetters,
 } from "../dead-letters.js";
 import type { Chores, MovedRow } from "./chores.js";
-import type { Counts } from "./counts.js";
+import { type Counts, changeOf } from "./counts.js";
 import type { Database, Statements, Value } from "./database.js";
 import {
   conditions,
   DEAD,
   DONE,
+  dataOf,
   EVENT,
   type EventRow,
   eventOf,
   forgotten,
-  historyOf,
   inState,
   marks,
   seqsOf,
 } from "./rows.js";
+import type { Scope } from "./scope.js";
 
 interface LetterRow extends EventRow {
   readonly size: number;
@@ -38,137 +40,122 @@ export interface Evicted {
   readonly size: number;
 }
 
-/** What finds a dead letter. */
-export interface Letter {
-  readonly id: string;
-  readonly destination: number;
-}
-
 const REVIVED_AT_ONCE = 50;
 const LETTER = `${EVENT}, e.size, e.reason, e.death, e.at_ms`;
-
-const isSelected = ({ kind, reason }: DeadLetterFilter, destination: number | undefined, id?: string) => {
-  const { text, values } = conditions({ destination, kind: kind && priorityOf(kind), reason, id });
-  return { text: `${inState(DEAD)} and ${text}`, values };
-};
 
 /** Calls `onRevived` when something can be delivered again. */
 export function createDeadLetters(
   database: Database,
-  options: { counts: Counts; rememberMs: number; chores: Chores; onRevived: () => void },
+  options: { counts: Counts; scope: Scope; rememberMs: number; chores: Chores; onRevived: () => void },
 ) {
-  const { counts, rememberMs, chores, onRevived } = options;
+  const { counts, scope, rememberMs, chores, onRevived } = options;
   const { words } = database;
   const { events, now } = words;
+
+  function selected({ kind, reason, id }: Omit<DeadLetterQuery, "limit">, { clientId } = scope) {
+    const { text, values } = conditions({
+      destination: clientId,
+      kind: kind && priorityOf(kind),
+      reason,
+      id,
+    });
+    return { text: `${inState(DEAD)} and ${text}`, values };
+  }
 
   async function rows<Row>(text: string, values: readonly Value[]): Promise<Row[]> {
     await database.ready();
     return database.rows<Row>(text, values);
   }
 
-  /** Queues some again, all of one destination: each at the end of its visitor's queue. */
-  async function revive(where: string, values: readonly Value[], isNeverSent = false): Promise<number> {
-    const moved = await counts.during(() =>
-      database.transaction((tx) =>
-        chores.move(tx, `${inState(DEAD)} and ${where} order by created_at, seq`, values, (row) => {
-          const event = letterEventOf(row);
-          // As it was.
-          if (isNeverSent)
-            return { event, queuedAt: Number(row.queued_at), history: historyOf(row), isDue: true };
-          const maybeTaken = row.reason === "unconfirmed" || historyOf(row).maybeTaken;
-          return { event, queuedAt: Number(row.now), history: { ...UNTRIED, maybeTaken }, isDue: true };
-        }),
-      ),
+  /** Queues some again: each at the end of its visitor's queue. */
+  async function revive(ids: readonly string[], isMeant = "0 = 0", isNeverSent = false): Promise<number> {
+    const { text, values } = selected({});
+    const where = `${text} and id in (${marks(ids)}) and ${isMeant} order by created_at, seq`;
+    const { moved } = await counts.during(
+      () =>
+        database.transaction((tx) =>
+          chores.move(tx, where, [...values, ...ids], (row, { event, history }) => {
+            // As it was.
+            if (isNeverSent) return { event, queuedAt: Number(row.queued_at), history, isDue: true };
+            const maybeTaken = row.reason === "unconfirmed" || history.maybeTaken;
+            return { event, queuedAt: Number(row.now), history: { ...UNTRIED, maybeTaken }, isDue: true };
+          }),
+        ),
+      (done) =>
+        done.moved.flatMap((row) => [
+          buried(row, -1),
+          changeOf(eventOf(row, {}), "queued", 1, { bytes: row.data.length }),
+        ]),
     );
-    for (const row of moved) {
-      const kind = kindOfPriority(Number(row.kind));
-      counts.addDead(
-        Number(row.destination),
-        { kind, reason: row.reason as DeathReason },
-        -1,
-        Number(row.size),
-      );
-      counts.add(Number(row.destination), kind, 1, { bytes: row.data.length });
-    }
     if (moved.length > 0) onRevived();
     return moved.length;
   }
 
-  /** Those that can be read, in the order in which they happened. */
-  async function meant(where: string, values: readonly Value[]): Promise<Letter[]> {
-    const found = await rows<Pick<EventRow, "destination" | "id">>(
-      `select destination, id from ${events} where ${where} and data like '{%' order by created_at, seq`,
+  /** The ids of dead letters, those of the oldest events first. */
+  async function oldestFirst({ text, values }: ReturnType<typeof selected>): Promise<string[]> {
+    const found = await rows<{ id: string }>(
+      `select id from ${events} where ${text} order by created_at, seq`,
       values,
     );
-    return found.map(({ destination, id }) => ({ destination: Number(destination), id }));
+    return found.map(({ id }) => id);
   }
 
-  /** Queues these again. Resolves to how many were still there. */
-  async function retryThese(letters: readonly Letter[]): Promise<number> {
+  /** Queues these again. Resolves to how many were still there, and can be read. */
+  async function retryThese(ids: readonly string[]): Promise<number> {
     let revived = 0;
-    for (const destination of new Set(letters.map((each) => each.destination))) {
-      const ids = letters.filter((each) => each.destination === destination).map(({ id }) => id);
-      for (let nth = 0; nth < ids.length; nth += REVIVED_AT_ONCE) {
-        const some = ids.slice(nth, nth + REVIVED_AT_ONCE);
-        revived += await revive(`destination = ? and id in (${marks(some)})`, [destination, ...some]);
-      }
-    }
+    for (let nth = 0; nth < ids.length; nth += REVIVED_AT_ONCE)
+      revived += await revive(ids.slice(nth, nth + REVIVED_AT_ONCE));
     return revived;
   }
 
   /** Removes the oldest, at most so many. Their ids stay known as if they had been delivered. */
-  async function remove(where: string, values: readonly Value[], limit = 1): Promise<Evicted[]> {
+  async function remove({ text, values }: ReturnType<typeof selected>, limit: number): Promise<Evicted[]> {
     await database.ready();
-    const removed = await counts.during(() =>
-      database.transaction(async (tx: Statements) => {
-        const found = await tx.rows<LetterRow>(
-          `select ${LETTER} from ${events} e where ${where} order by at_ms, seq limit ${limit}${words.forUpdate}`,
-          values,
-        );
-        if (found.length > 0) {
-          const text = `update ${events} set ${forgotten(DONE, now, rememberMs)} where seq in (${marks(found)})`;
-          await tx.write(text, seqsOf(found));
-        }
-        return found;
-      }),
+    const removed = await counts.during(
+      () =>
+        database.transaction(async (tx: Statements) => {
+          const found = await tx.rows<LetterRow>(
+            `select ${LETTER} from ${events} e where ${text} order by at_ms, seq limit ${limit}${words.forUpdate}`,
+            values,
+          );
+          if (found.length > 0) {
+            const set = `update ${events} set ${forgotten(DONE, now, rememberMs)} where seq in (${marks(found)})`;
+            await tx.write(set, seqsOf(found));
+          }
+          return found;
+        }),
+      (found) => found.map((row) => buried(row, -1)),
     );
-    return removed.map((row) => {
-      const size = Number(row.size);
-      const kind = kindOfPriority(Number(row.kind));
-      counts.addDead(Number(row.destination), { kind, reason: row.reason }, -1, size);
-      return { event: letterEventOf(row), size };
-    });
+    return removed.map((row) => ({ event: eventOf(row), size: Number(row.size) }));
   }
 
-  /** What `retryAll` means. */
-  function retried(filter: DeadLetterFilter, destination: number | undefined): Promise<Letter[]> {
-    const { text, values } = isSelected(filter, destination);
-    return meant(filter.reason === undefined ? `${text} and reason <> 'unconfirmed'` : text, values);
+  /** The ids of what `retryAll` means. */
+  function retried(filter: DeadLetterFilter = {}): Promise<string[]> {
+    const { text, values } = selected(filter);
+    const isMeant = filter.reason === undefined ? `${text} and reason <> 'unconfirmed'` : text;
+    return oldestFirst({ text: isMeant, values });
   }
 
-  const deadLetters: StoredDeadLetters = {
-    async list({ limit = 100, id, ...filter }, destination) {
-      const { text, values } = isSelected(filter, destination, id);
+  /** Those with this id: of one client id, or of several. */
+  const lettersWith = (id: string): Promise<string[]> => oldestFirst(selected({ id }));
+
+  const deadLetters: DeadLetters = {
+    async list({ limit = 100, ...query } = {}) {
+      const { text, values } = selected(query);
       const most = Number.isFinite(limit) ? ` limit ${limit}` : "";
       const found = await rows<LetterRow>(
         `select ${LETTER} from ${events} e where ${text} order by at_ms, seq${most}`,
         values,
       );
       return found.map((row) => {
-        const { id, kind, createdAt } = letterEventOf(row);
+        const { id, destination, kind, createdAt } = eventOf(row, {});
         const death = { reason: row.reason, attempts: 0, ...objectFromJson(row.death) };
-        const event = eventOrUnreadable(objectFromJson(row.data));
-        return {
-          ...{ id, kind, createdAt },
-          destination: Number(row.destination),
-          ...event,
-          ...death,
-          diedAt: Number(row.at_ms),
-        };
+        const event = eventOrUnreadable(dataOf(row));
+        return { id, destination, kind, createdAt, ...event, ...death, diedAt: Number(row.at_ms) };
       });
     },
-    async sums(filter, destination) {
-      const { text, values } = isSelected(filter, destination);
+    async sums(filter = {}) {
+      const { text, values } = selected(filter);
       const found = await rows<Record<"kind" | "number" | "amount", number> & { reason: DeathReason }>(
         `select kind, reason, count(*) as number, sum(amount) as amount from ${events} where ${text} group by kind, reason`,
         values,
@@ -178,47 +165,37 @@ export function createDeadLetters(
         ...{ count: Number(number), amount: Number(amount ?? 0) },
       }));
     },
-    async ids(filter, destination) {
-      const { text, values } = isSelected(filter, destination);
+    async ids(filter = {}) {
+      const { text, values } = selected(filter);
       const found = await rows<{ id: string }>(
         `select id from ${events} where ${text} order by at_ms, seq`,
         values,
       );
       return found.map(({ id }) => id);
     },
-    async retry(id, destination) {
-      const { text, values } = isSelected({}, destination, id);
-      return (await retryThese(await meant(text, values))) > 0;
-    },
-    retryAll: async (filter, destination) => retryThese(await retried(filter, destination)),
-    async discard(id, destination) {
-      const { text, values } = isSelected({}, destination, id);
-      return (await remove(text, values)).length > 0;
-    },
+    retry: async (id) => (await retryThese(await lettersWith(id))) > 0,
+    retryAll: async (filter) => retryThese(await retried(filter)),
+    discard: async (id) => (await remove(selected({ id }), 1)).length > 0,
   };
 
   return {
     deadLetters,
     retried,
-    /** Those with this id that can be read, of one destination or of all. */
-    lettersWith(id: string, destination: number | undefined): Promise<Letter[]> {
-      const { text, values } = isSelected({}, destination, id);
-      return meant(text, values);
-    },
+    lettersWith,
     retryThese,
     /** Queues an event again, as it was, that another process holds and that was never sent. */
-    async reviveInterrupted({ id, destination }: OutboxEvent): Promise<void> {
-      const isHeld = `destination = ? and id = ? and reason = 'unconfirmed' and death like '%"ERR_INTERRUPTED"%'`;
-      await revive(isHeld, [destination, id], true);
+    async reviveInterrupted({ id }: OutboxEvent): Promise<void> {
+      await revive([id], `reason = 'unconfirmed' and death like '%"ERR_INTERRUPTED"%'`, true);
     },
-    evictOldest(destination: number, kind: EventKind, limit: number): Promise<readonly Evicted[]> {
-      const { text, values } = isSelected({ kind }, destination);
-      return remove(text, values, limit);
-    },
+    /** @param of whose. Default: those of the outbox. */
+    evictOldest: (kind: EventKind, limit: number, of: Scope = scope): Promise<readonly Evicted[]> =>
+      remove(selected({ kind }, of), limit),
   };
 }
 
-/** Without data if its row cannot be read. */
-function letterEventOf(row: EventRow | MovedRow): OutboxEvent {
-  return eventOf(row, eventOrUnreadable(objectFromJson(row.data)).event);
+/** What the counts change by if a dead letter comes, or leaves. */
+function buried(row: LetterRow | MovedRow, number: 1 | -1) {
+  return changeOf(eventOf(row, {}), row.reason as DeathReason, number, {
+    bytes: number * Number(row.size),
+  });
 }

@@ -4,6 +4,7 @@ import { endpointOf } from "../../service/endpoints.js";
 import type { History } from "../claim.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import type { Database, Statements, Value } from "./database.js";
+import { createPlaces, type Place } from "./places.js";
 import { CLAIMED, endpointNumber, RESTING, rankInSql, rankOf } from "./ranks.js";
 import { asciiJson, marks, NEW, QUEUED, SCHEDULED } from "./rows.js";
 
@@ -22,10 +23,9 @@ export interface Incoming {
 /** What became of an event. `crowded`: stored, and its visitor has more clicks than may wait. */
 export type Stored = "queued" | "crowded" | "duplicate";
 
-/** A visitor's key, and the other names by which a later event finds it. */
-interface Place {
-  readonly visitor: string;
-  readonly aliases: readonly string[];
+/** An event that has a row, and is in no queue. */
+export interface Waiting extends Incoming {
+  readonly seq: number;
 }
 
 const COLUMNS = [
@@ -36,6 +36,7 @@ const COLUMNS = [
     "kind",
     "endpoint",
     "visitor",
+    "place",
     "alias",
     "alias_2",
     "created_at",
@@ -47,14 +48,13 @@ const COLUMNS = [
 const MOST_BYTES = 256 * 1024;
 const ROW_BYTES = 2 * 1024;
 const SIZE = COLUMNS.indexOf("size");
+/** The columns that change when an existing row gets its place. */
+const OF_PLACE = [
+  ...["state", "visitor", "place", "alias", "alias_2", "created_at", "queued_at", "at_ms"],
+  ...["history"],
+];
 
-/** A visitor's names: a session, a click id. An event that has neither is a visitor of its own. */
-function namesOf({ id, destination, data: { clickId, sessionId } }: OutboxEvent): string[] {
-  const names = [...(sessionId ? [`s${sessionId}`] : []), ...(clickId ? [`c${clickId}`] : [])];
-  return (names.length > 0 ? names : [`e${id}`]).map((name) => `${destination} ${name}`);
-}
-
-function valuesOf(incoming: Incoming, state: number, { visitor, aliases }: Place, at: number): Value[] {
+function valuesOf(incoming: Incoming, state: number, { visitor, aliases, last }: Place, at: number): Value[] {
   const { event, report, queuedAt = event.createdAt, history } = incoming;
   const { id, destination, kind, data, createdAt } = event;
   const json = asciiJson(data);
@@ -62,6 +62,7 @@ function valuesOf(incoming: Incoming, state: number, { visitor, aliases }: Place
     ...[destination, id, state, priorityOf(kind), endpointNumber(endpointOf(event))],
     ...[
       visitor,
+      last,
       aliases[0] ?? null,
       aliases[1] ?? null,
       Math.round(createdAt),
@@ -73,37 +74,12 @@ function valuesOf(incoming: Incoming, state: number, { visitor, aliases }: Place
   ];
 }
 
-/** Stores events of one destination, each at the end of its visitor's queue. */
+/** Gives events their places: each at the end of its visitor's queue. */
 export function createEnqueue({ words }: Pick<Database, "words">) {
   const { events, queues, now } = words;
+  const placesOf = createPlaces({ words });
   const insertOf = (rows: readonly unknown[]) =>
     `insert into ${events} (${COLUMNS.join(", ")}) values ${marks(rows, `(${marks(COLUMNS)})`)}`;
-
-  /** Each event's visitor: that of a live event with one of its ids, or a new one. */
-  async function placesOf(tx: Statements, all: readonly OutboxEvent[]): Promise<Place[]> {
-    const asked = [...new Set(all.flatMap((event) => (hasId(event) ? namesOf(event) : [])))];
-    const known = new Map<string, string>();
-    if (asked.length > 0) {
-      // A look for each name: for a list of them, PostgreSQL reads a whole index of unknown size.
-      const by = (column: "alias" | "alias_2") =>
-        `(select min(e.visitor) from ${events} e${words.byAlias(column)}
-          where e.state = ${QUEUED} and e.${column} is not null and e.${column} = n.name)`;
-      const rows = await tx.rows(
-        `with n (name) as (${words.list(asked.length)})
-         select n.name, coalesce((select q.visitor from ${queues} q${words.byVisitor} where q.visitor = n.name),
-           ${by("alias")}, ${by("alias_2")}) as visitor from n`,
-        asked,
-      );
-      for (const { name, visitor } of rows) if (visitor !== null) known.set(name, visitor);
-    }
-    return all.map((event) => {
-      const names = namesOf(event);
-      const visitor =
-        names.map((name) => known.get(name)).find((each) => each !== undefined) ?? (names[0] as string);
-      for (const name of names) if (!known.has(name)) known.set(name, visitor);
-      return { visitor, aliases: names.filter((name) => name !== visitor) };
-    });
-  }
 
   async function insert(tx: Statements, rows: readonly Value[][]): Promise<void> {
     for (let from = 0; from < rows.length; ) {
@@ -124,8 +100,9 @@ export function createEnqueue({ words }: Pick<Database, "words">) {
     const isReady = `${old("turn")} not in (${RESTING}, ${CLAIMED})`;
     // `urgency` last: in MySQL, each assignment sees those before it.
     await tx.write(
-      `insert into ${queues}${words.queueAlias} (destination, visitor, head, urgency, endpoint, tried, turn, due_at)
-       values ${marks(rows, `(${marks(Array(8))})`)} ${words.orUpdate}
+      `insert into ${queues}${words.queueAlias} (destination, visitor, head, place, urgency, endpoint, tried, turn, due_at)
+       values ${marks(rows, `(${marks(Array(9))})`)} ${words.orUpdate}
+         place = case when ${given("place")} > ${old("place")} then ${given("place")} else ${old("place")} end,
          due_at = case when ${rises} and ${isReady} and ${old("tried")} = 0 then ${given("due_at")} else ${old("due_at")} end,
          turn = case when ${rises} and ${isReady} then ${rankInSql(given("urgency"), old("tried"), old("endpoint"))} else ${old("turn")} end,
          urgency = case when ${rises} then ${given("urgency")} else ${old("urgency")} end`,
@@ -133,80 +110,134 @@ export function createEnqueue({ words }: Pick<Database, "words">) {
     );
   }
 
-  return {
-    placesOf,
-    /** Resolves to what became of each. */
-    async enqueue(tx: Statements, incoming: readonly Incoming[]): Promise<Stored[]> {
-      const [first] = incoming;
-      if (!first) return [];
-      const { destination } = first.event;
-      const places = await placesOf(
-        tx,
-        incoming.map(({ event }) => event),
-      );
-      const time = incoming.some(({ event }) => notBeforeOf(event) !== undefined)
-        ? Number((await tx.rows(`select ${now} as now`))[0].now)
-        : 0;
-      const isScheduled = ({ event, isDue }: Incoming) => !isDue && (notBeforeOf(event) ?? 0) > time;
-      const inserted = incoming.map((each, nth) => {
+  /** Gives rows that are there their places. */
+  async function update(tx: Statements, seqs: readonly number[], rows: readonly Value[][]): Promise<void> {
+    const set = OF_PLACE.map(
+      (column) => `${column} = case seq ${seqs.map(() => "when ? then ?").join(" ")} end`,
+    );
+    const values = OF_PLACE.flatMap((column) => {
+      const at = COLUMNS.indexOf(column);
+      return seqs.flatMap((seq, nth) => [seq, rows[nth]?.[at] as Value]);
+    });
+    await tx.write(
+      `update ${events} set ${set.join(", ")}, size = length(data), interrupted = 0, reason = null, death = null
+       where seq in (${marks(seqs)})`,
+      [...values, ...seqs],
+    );
+  }
+
+  /** Whether an event waits for its `notBefore`. */
+  async function scheduledIn(
+    tx: Statements,
+    incoming: readonly Incoming[],
+  ): Promise<(each: Incoming) => boolean> {
+    const time = incoming.some(({ event }) => notBeforeOf(event) !== undefined)
+      ? Number((await tx.rows(`select ${now} as now`))[0].now)
+      : 0;
+    return ({ event, isDue }) => !isDue && (notBeforeOf(event) ?? 0) > time;
+  }
+
+  /** Stores events in their places. Resolves to what became of each. */
+  async function store(
+    tx: Statements,
+    incoming: readonly Incoming[],
+    places: readonly Place[],
+    write: (rows: readonly Value[][]) => Promise<void>,
+  ): Promise<Stored[]> {
+    const isScheduled = await scheduledIn(tx, incoming);
+    await write(
+      incoming.map((each, nth) => {
         const place = places[nth] as Place;
         if (!isScheduled(each)) return valuesOf(each, QUEUED, place, each.event.createdAt);
         return valuesOf(each, SCHEDULED, place, notBeforeOf(each.event) as number);
-      });
-      await insert(tx, inserted);
-      const ids = incoming.map(({ event }) => event.id);
-      const clicks = `select count(*) from ${events} o${words.byVisitorAndKind}
-        where o.visitor = e.visitor and o.state = ${QUEUED} and o.kind = ${priorityOf("click")}`;
-      const found = await tx.rows(
-        `select e.id, e.seq, e.report,
-           case when e.kind = ${priorityOf("click")} and e.state = ${QUEUED} then (${clicks}) else 0 end as clicks
-         from ${events} e where e.destination = ? and e.id in (${marks(ids)})`,
-        [destination, ...ids],
-      );
-      // Of two in one batch, the first is stored.
-      const rows = new Map(found.map((row) => [`${row.id} ${row.report}`, row]));
-      const own = incoming.map(({ event, report }) => {
-        const row = rows.get(`${event.id} ${report}`);
-        rows.delete(`${event.id} ${report}`);
-        return row;
-      });
-      const heads = new Map<string, Value[]>();
-      for (const [nth, each] of incoming.entries()) {
-        const row = own[nth];
-        if (!row || isScheduled(each)) continue;
-        const { event, history } = each;
-        const { visitor } = places[nth] as Place;
-        const urgency = priorityOf(event.kind);
-        const head = heads.get(visitor);
-        if (!head) {
-          const wasTried = (history?.triedAt ?? 0) > 0;
-          const endpoint = endpointNumber(endpointOf(event));
-          // A dead letter that is retried is as if new.
-          const since = Math.round(each.queuedAt ?? event.createdAt);
-          heads.set(visitor, [
-            ...[destination, visitor, Number(row.seq), urgency, endpoint, Number(wasTried)],
-            ...[rankOf(urgency, wasTried, endpoint), since],
-          ]);
-        } else if (urgency > (head[3] as number)) {
-          head[3] = urgency;
-          head[6] = rankOf(urgency, head[5] === 1, head[4] as number);
-          head[7] = Math.round(event.createdAt);
-        }
+      }),
+    );
+    const ids = incoming.map(({ event }) => event.id);
+    const destinations = [...new Set(incoming.map(({ event }) => event.destination))];
+    const clicks = `select count(*) from ${events} o${words.byVisitorAndKind}
+      where o.visitor = e.visitor and o.state = ${QUEUED} and o.kind = ${priorityOf("click")}`;
+    const found = await tx.rows(
+      `select e.destination, e.id, e.seq, e.state, e.report,
+         case when e.kind = ${priorityOf("click")} and e.state = ${QUEUED} then (${clicks}) else 0 end as clicks
+       from ${events} e where e.destination in (${marks(destinations)}) and e.id in (${marks(ids)})`,
+      [...destinations, ...ids],
+    );
+    // Of two in one batch, the first is stored.
+    const rows = new Map(found.map((row) => [`${row.destination} ${row.id} ${row.report}`, row]));
+    const stored = incoming.map(({ event, report }) => {
+      const name = `${event.destination} ${event.id} ${report}`;
+      const row = rows.get(name);
+      rows.delete(name);
+      return row;
+    });
+    const heads = new Map<string, Value[]>();
+    for (const [nth, each] of incoming.entries()) {
+      const row = stored[nth];
+      // A repeated append finds what it has stored, and that may have left its queue since.
+      if (!row || Number(row.state) !== QUEUED) continue;
+      const { event, history } = each;
+      const { visitor, last } = places[nth] as Place;
+      const urgency = priorityOf(event.kind);
+      const head = heads.get(visitor);
+      if (!head) {
+        const wasTried = (history?.triedAt ?? 0) > 0;
+        const endpoint = endpointNumber(endpointOf(event));
+        // A dead letter that is retried is as if new.
+        const since = Math.round(each.queuedAt ?? event.createdAt);
+        heads.set(visitor, [
+          ...[event.destination, visitor, Number(row.seq), last, urgency, endpoint, Number(wasTried)],
+          ...[rankOf(urgency, wasTried, endpoint), since],
+        ]);
+        continue;
       }
-      // In one order, as all who lock several queues: otherwise they could deadlock.
-      await upsert(
-        tx,
-        [...heads.keys()].sort().map((visitor) => heads.get(visitor) as Value[]),
-      );
-      return own.map((row) => {
-        if (!row) return "duplicate";
-        return Number(row.clicks) > CLICKS_OF_A_VISITOR ? "crowded" : "queued";
+      head[3] = last;
+      if (urgency > (head[4] as number)) {
+        head[4] = urgency;
+        head[7] = rankOf(urgency, head[6] === 1, head[5] as number);
+        head[8] = Math.round(event.createdAt);
+      }
+    }
+    // In one order, as all who lock several queues: otherwise they could deadlock.
+    await upsert(
+      tx,
+      [...heads.keys()].sort().map((visitor) => heads.get(visitor) as Value[]),
+    );
+    return stored.map((row) => {
+      if (!row) return "duplicate";
+      return Number(row.clicks) > CLICKS_OF_A_VISITOR ? "crowded" : "queued";
+    });
+  }
+
+  const eventsOf = (incoming: readonly Incoming[]) => incoming.map(({ event }) => event);
+
+  return {
+    placesOf,
+    /** Stores new events, each at the end of its visitor's queue. Resolves to what became of each. */
+    async enqueue(tx: Statements, incoming: readonly Incoming[]): Promise<Stored[]> {
+      if (incoming.length === 0) return [];
+      const places = await placesOf(tx, eventsOf(incoming));
+      return store(tx, incoming, places, (rows) => insert(tx, rows));
+    },
+    /**
+     * The same for events whose rows are there. They keep their rows: in MySQL, a new row with an
+     * id that was just deleted waits for the transaction that has inserted the next id.
+     */
+    async enqueueInRows(tx: Statements, waiting: readonly Waiting[]): Promise<Stored[]> {
+      if (waiting.length === 0) return [];
+      const lasts = new Map<string, number>();
+      // So that it comes after rows with a higher `seq`, too.
+      const places = (await placesOf(tx, eventsOf(waiting))).map((place) => {
+        const last = (lasts.get(place.visitor) ?? place.last) + 1;
+        lasts.set(place.visitor, last);
+        return { ...place, last };
       });
+      const seqs = waiting.map(({ seq }) => seq);
+      return store(tx, waiting, places, (rows) => update(tx, seqs, rows));
     },
     /** An event without a place in a queue, for `Database.insertWithin`. */
     newRow(incoming: Incoming) {
-      const { id, destination, createdAt } = incoming.event;
-      const values = valuesOf(incoming, NEW, { visitor: "", aliases: [] }, createdAt);
+      const { id, destination } = incoming.event;
+      const values = valuesOf(incoming, NEW, { visitor: "", aliases: [], last: 0 }, 0);
       return {
         known: {
           text: `select 1 as known from ${events} where destination = ? and id = ?`,
@@ -216,8 +247,4 @@ export function createEnqueue({ words }: Pick<Database, "words">) {
       };
     },
   };
-}
-
-function hasId({ data: { clickId, sessionId } }: OutboxEvent): boolean {
-  return Boolean(clickId ?? sessionId);
 }

@@ -9,9 +9,9 @@ export interface LastEvent {
   /** 32 hex digits. */
   readonly id: string;
   readonly kind: EventKind;
-  /** `known`: delivered, or discarded by a person; only the id is kept. */
+  /** `known`: delivered, cancelled, erased or discarded; only the id is kept. */
   readonly state: "waiting" | "behind" | "under-way" | "dead" | "known";
-  /** When it was reported, or died, or was settled. */
+  /** When it was reported; of a dead letter, when it died. */
   readonly at: number;
   /** It is not tried before this time. */
   readonly until: number | null;
@@ -26,7 +26,7 @@ type Row = EventRow &
     readonly due_at: number | null;
   };
 
-/** The latest first. */
+/** The events reported last, scheduled ones too, newest first. */
 export async function lastEventsIn(database: Database, limit: number): Promise<LastEvent[]> {
   const { events, queues } = database.words;
   const rows = await database.rows<Row>(

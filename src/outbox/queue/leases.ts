@@ -14,7 +14,7 @@ export interface QueueClaim extends Claim {
   readonly dueAt: number;
   /** When its last claim or renewal was requested; `undefined` once another process has it. */
   leasedSince: Moment | undefined;
-  /** Whether its verdict was on its way before. */
+  /** Whether a settlement of it was asked for before. */
   isAsked?: boolean;
   isHeld(): boolean;
 }
@@ -61,10 +61,10 @@ export function createLeases(
       const values = [worker, ...visitors];
       const renewed = new Map<number, boolean>();
       await database.transaction(async (tx) => {
-        const own = await tx.rows(`select visitor, head from ${queues} where ${isOwn}`, values);
+        const stillClaimed = await tx.rows(`select visitor, head from ${queues} where ${isOwn}`, values);
         // Waits for no lock: what is locked is about to be settled, or the next renewal finds it.
         const free = words.isSerial
-          ? own
+          ? stillClaimed
           : await tx.rows(`select visitor from ${queues} where ${isOwn}${words.skipLocked}`, values);
         const names = free.map(({ visitor }) => visitor);
         if (names.length > 0) {
@@ -74,7 +74,7 @@ export function createLeases(
           );
         }
         renewed.clear();
-        for (const { visitor, head } of own) renewed.set(Number(head), names.includes(visitor));
+        for (const { visitor, head } of stillClaimed) renewed.set(Number(head), names.includes(visitor));
       });
       for (const claim of claims) {
         const isRenewed = renewed.get(claim.seq);

@@ -6,7 +6,6 @@ import type { createQueues } from "./queues.js";
 import { CLAIMED } from "./ranks.js";
 import {
   CANCELLED,
-  conditions,
   DEAD,
   DONE,
   EVENT,
@@ -14,8 +13,11 @@ import {
   eventOf,
   forgotten,
   marks,
+  QUEUED,
   SCHEDULED,
+  seqsOf,
 } from "./rows.js";
+import type { Scope } from "./scope.js";
 
 const AT_ONCE = 500;
 
@@ -37,23 +39,20 @@ export async function* pagesOf(
 
 export function createPersonal(
   database: Database,
-  options: { counts: Counts; rememberMs: number; queues: ReturnType<typeof createQueues> },
-): PersonalStorage & {
-  page(destination: number | undefined, after: number): Promise<PersonalPage>;
-} {
-  const { counts, rememberMs, queues: visitors } = options;
-  const { events, queues, now } = database.words;
+  options: { counts: Counts; scope: Scope; rememberMs: number; queues: ReturnType<typeof createQueues> },
+): PersonalStorage & { page(after: number): Promise<PersonalPage> } {
+  const { counts, scope, rememberMs, queues: visitors } = options;
+  const { events, queues, now, byVisitor, forUpdate } = database.words;
   const isUnderWay = `exists (
     select 1 from ${queues} q where q.visitor = e.visitor and q.head = e.seq and q.turn = ${CLAIMED})`;
 
-  /** A page, in the order of their numbers: an event that moves on meanwhile gets a higher one. */
-  async function page(destination: number | undefined, after: number): Promise<PersonalPage> {
+  /** A page, in the order of their numbers, which stay the same. */
+  async function page(after: number): Promise<PersonalPage> {
     await database.ready();
-    const { text, values } = conditions({ destination });
     const rows = await database.rows<EventRow & { state: number; under_way: number }>(
       `select ${EVENT}, e.state, case when ${isUnderWay} then 1 else 0 end as under_way
-       from ${events} e where e.seq > ? and e.state <= ${DEAD} and ${text} order by e.seq limit ${AT_ONCE}`,
-      [after, ...values],
+       from ${events} e where e.seq > ? and e.state <= ${DEAD} and ${scope.condition} order by e.seq limit ${AT_ONCE}`,
+      [after, ...scope.values],
     );
     const found = rows.flatMap((row): PersonalEvent[] => {
       const data = objectFromJson(row.data);
@@ -67,13 +66,26 @@ export function createPersonal(
 
   return {
     page,
-    pages: (destination) => pagesOf((after) => page(destination, after)),
-    async remove(destination, found) {
-      const ids = found.map(({ id }) => id);
-      const which = `destination = ? and id in (${marks(ids)}) and state <= ${DEAD}`;
+    pages: () => pagesOf(page),
+    async remove(found) {
+      const destinations = [...new Set(found.map(({ destination }) => destination))];
+      const which = `destination in (${marks(destinations)}) and id in (${marks(found)}) and state <= ${DEAD}`;
+      const values = [...destinations, ...found.map(({ id }) => id)];
       const removed = await counts.during(() =>
         database.transaction(async (tx) => {
-          const rows = await tx.rows(`select visitor from ${events} where ${which}`, [destination, ...ids]);
+          // Waits until events that are getting places have them. By `seq`: MySQL could otherwise wait
+          // for a host's open transaction.
+          const others = await tx.rows(
+            `select seq from ${events} where ${which} and state <> ${QUEUED}`,
+            values,
+          );
+          if (others.length > 0) {
+            await tx.rows(
+              `select seq from ${events}${byVisitor} where seq in (${marks(others)}) order by seq${forUpdate}`,
+              seqsOf(others),
+            );
+          }
+          const rows = await tx.rows(`select seq, visitor from ${events} where ${which}`, values);
           const locked = await visitors.lock(
             tx,
             rows.map(({ visitor }) => visitor),
@@ -81,8 +93,10 @@ export function createPersonal(
           const heads = [...locked.values()].filter(({ turn }) => turn === CLAIMED).map(({ head }) => head);
           const state = `case state when ${SCHEDULED} then ${CANCELLED} else ${DONE} end`;
           const number = await tx.write(
-            `update ${events} set ${forgotten(state, now, rememberMs)} where ${which} and seq not in (${marks([0, ...heads])})`,
-            [destination, ...ids, 0, ...heads],
+            // An erased event says nothing about its endpoint: see unanswered.ts.
+            `update ${events} set ${forgotten(state, now, rememberMs)}, reason = coalesce(reason, 'erased')
+             where seq in (${marks([0, ...rows])}) and state <= ${DEAD} and seq not in (${marks([0, ...heads])})`,
+            [0, ...seqsOf(rows), 0, ...heads],
           );
           await visitors.refresh(tx, locked);
           return number;

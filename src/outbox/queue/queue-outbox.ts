@@ -1,15 +1,15 @@
-import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
+import type { OutboxEvent } from "../../conversion/events.js";
 import type { Clock } from "../../shared/clock.js";
 import type { Verdict } from "../claim.js";
 import { hostRuns } from "../dead-letters.js";
 import { createDurable } from "../durable.js";
-import { noTransaction, type Outbox, type OutboxCounts } from "../outbox.js";
+import { noTransaction, type Outbox } from "../outbox.js";
 import { wakeForRetry } from "../verdicts.js";
 import { createAppend } from "./append.js";
 import { inBatches } from "./batch.js";
 import { createBound } from "./bound.js";
 import { repeatWhereLost } from "./connections.js";
-import { createCounts } from "./counts.js";
+import { countsOf, createCounts, storedChange } from "./counts.js";
 import type { Database } from "./database.js";
 import type { Stored } from "./enqueue.js";
 import { createEviction } from "./eviction.js";
@@ -17,15 +17,13 @@ import { type LastEvent, lastEventsIn } from "./last-events.js";
 import type { QueueClaim } from "./leases.js";
 import type { ReadSqlOptions } from "./options.js";
 import { again, createPoll, type Poll } from "./poll.js";
-import { createQueue, type Settlement } from "./queue.js";
+import { createQueue } from "./queue.js";
+import { Scope } from "./scope.js";
+import type { Settlement } from "./settle.js";
 import { createVisitorClicks } from "./visitor-clicks.js";
 
-type Always = "cancel" | "personalData" | "erase" | "reportedAt";
-
 /** An outbox in a database of the host's own. */
-export interface SqlOutbox extends Omit<Outbox, Always>, Required<Pick<Outbox, Always>> {
-  /** Makes the server count, even before the start, for `counts()` too. */
-  look(): Promise<OutboxCounts>;
+export interface SqlOutbox extends Outbox {
   /**
    * @internal Makes unconfirmed dead letters of all payments that wait. Resolves to their number.
    *
@@ -35,7 +33,7 @@ export interface SqlOutbox extends Omit<Outbox, Always>, Required<Pick<Outbox, A
   hold(): Promise<number>;
   /** By which settings the server may lose commits, in words. */
   cautions(): Promise<readonly string[]>;
-  /** @internal What became of the last events, the latest first. */
+  /** @internal What became of the last events, newest report first. */
   last(limit: number): Promise<readonly LastEvent[]>;
   /** @internal Rejects if the server takes no writes. Changes nothing. */
   checkWrites(): Promise<void>;
@@ -48,6 +46,7 @@ const COUNTED_AT_LEAST_EVERY_MS = 60_000;
 const UPKEEP_MS = 60_000;
 // How long a payment that is due waits at most for its place in the queue.
 const RELEASED_EVERY_MS = 1_000;
+const IS_BEHIND = new Error("an earlier event of the same visitor is being given its place");
 
 /**
  * An outbox over a database server.
@@ -75,12 +74,14 @@ export function createQueueOutbox(
   /** Otherwise another process has to hear of what is stored here. */
   let delivers = false;
 
-  const counts = createCounts(() => queue.count());
+  const scope = new Scope();
+  // Other client ids' events have bounds of their own.
+  const counts = createCounts(async () => (await queue.count()).filter((row) => scope.has(row)), scope);
   const evict = createEviction({
     max: maxDeadLetters,
     maxBytes: maxDeadLetterBytes,
     counts,
-    remove: (destination, kind, limit) => queue.evictOldest(destination, kind, limit),
+    remove: (kind, limit) => queue.evictOldest(kind, limit),
     onEvicted: (event) => notify((to) => to.dropped(event, "dead-letters-full")),
   });
   const shedClicks = createVisitorClicks({
@@ -89,12 +90,13 @@ export function createQueueOutbox(
     onShed: (event) => notify((to) => to.dropped(event, "visitor-full")),
   });
   const queue = createQueue(database, {
-    ...{ leaseMs, rememberMs, counts, clock, onDeath: evict },
+    ...{ leaseMs, rememberMs, counts, scope, clock, onDeath: evict },
     wake: () => wake(),
     // After a failure, the visitor's next click tries again.
     onCrowded: (event) => void shedClicks(event).catch(ignore),
   });
-  const append = createAppend({ name, clock, attempt, isLost: database.isLost, isBusy: database.isBusy });
+  const isBusy = (error: unknown) => error === IS_BEHIND || database.isBusy(error);
+  const append = createAppend({ name, clock, attempt, isLost: database.isLost, isBusy });
   const makeSpace = createBound({
     maxEvents,
     counts,
@@ -114,11 +116,14 @@ export function createQueueOutbox(
         return repeatWhereLost(() => claim(capacity), database.isLost);
       },
       settle,
-      counts: counts.current,
+      bind(clientId) {
+        scope.clientId = clientId;
+      },
+      counts: () => countsOf(counts.rows, scope),
       look: counts.take,
       deadLetters: queue.deadLetters,
       reportedAt: queue.reportedAt,
-      circuits: queue.circuits,
+      unanswered: queue.unanswered,
       cancel: queue.cancel,
       personal: queue.personal,
       start,
@@ -137,7 +142,7 @@ export function createQueueOutbox(
   async function attempt(events: readonly OutboxEvent[], report: string): Promise<readonly Stored[]> {
     await database.ready();
     const incoming = events.map((event) => ({ event, report }));
-    await queue.placeNew(new Set(events.map(({ destination }) => destination)));
+    if (await queue.placeNew(events)) throw IS_BEHIND;
     const stored = await database.transaction((tx) => queue.append(tx, incoming), { isPatient: false });
     if (!delivers) void server.tell?.().catch(ignore);
     return stored;
@@ -148,18 +153,12 @@ export function createQueueOutbox(
     const space = makeSpace(event);
     const arrived = typeof space === "function" ? space : await space;
     if (!arrived) return "full";
-    const { destination, kind, createdAt } = event;
     const outcome = await counts
-      .during(async () => {
-        const stored = await append.append(event, waits);
-        if (stored === "duplicate") return stored;
-        const notBefore = notBeforeOf(event);
-        // By this clock: the next count corrects it by the server's.
-        if (notBefore !== undefined && notBefore > clock.now())
-          counts.add(destination, "scheduled", 1, { createdAt: notBefore });
-        else counts.add(destination, kind, 1, { createdAt });
-        return stored;
-      })
+      // By this clock: the next count corrects it by the server's.
+      .during(
+        () => append.append(event, waits),
+        (stored) => (stored === "duplicate" ? [] : [storedChange(event, clock.now())]),
+      )
       .finally(arrived);
     if (outcome !== "crowded") return outcome;
     await shedClicks(event).catch(ignore);
@@ -192,7 +191,7 @@ export function createQueueOutbox(
     return isActedOn;
   }
 
-  function start(destination: number): void {
+  function start(): void {
     const countAgainIn = (took: number) =>
       Math.min(Math.max(COUNTED_AT_MOST_EVERY_MS, 100 * took), COUNTED_AT_LEAST_EVERY_MS);
     void counts.take().catch(ignore);
@@ -206,7 +205,7 @@ export function createQueueOutbox(
       ...(server.listen ? [server.listen(wake)] : []),
       again(clock, leaseMs / 3, queue.renew),
       again(clock, countAgainIn, counts.take),
-      again(clock, RELEASED_EVERY_MS, () => releaseAll(destination)),
+      again(clock, RELEASED_EVERY_MS, releaseAll),
       again(clock, Math.max(UPKEEP_MS, leaseMs), async () => {
         await tellCautions();
         await queue.upkeep();
@@ -215,8 +214,8 @@ export function createQueueOutbox(
   }
 
   /** Scheduled payments become due, whether or not anything may be sent. */
-  async function releaseAll(destination: number): Promise<void> {
-    while (counts.scheduled(destination) > 0 && (await queue.release(destination)) > 0) wake();
+  async function releaseAll(): Promise<void> {
+    while (counts.scheduled() > 0 && (await queue.release()) > 0) wake();
   }
 
   async function tellCautions(): Promise<void> {
@@ -235,9 +234,10 @@ export function createQueueOutbox(
 
   async function hold(): Promise<number> {
     const { leasedForMs, hold: holdSome } = queue.holding;
+    // What hosts' transactions have committed may be scheduled: that shows once it has its place.
+    await queue.placeNew();
     await counts.take();
-    const { byDestination = {} } = counts.current(undefined);
-    for (const destination of Object.keys(byDestination)) await releaseAll(Number(destination));
+    await releaseAll();
     const leased = await leasedForMs();
     if (leased !== null) throw hostRuns(leased);
     let held = 0;
@@ -249,7 +249,7 @@ export function createQueueOutbox(
     return held;
   }
 
-  return Object.assign(outbox as Omit<SqlOutbox, "hold" | "cautions" | "last" | "checkWrites">, {
+  return Object.assign(outbox, {
     hold,
     cautions: database.cautions,
     last: (limit: number) => lastEventsIn(database, limit),

@@ -1,25 +1,29 @@
 import { randomUUID } from "node:crypto";
-import type { OutboxEvent } from "../../conversion/events.js";
+import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
 import { kindOfPriority, priorityOf } from "../../conversion/kinds.js";
-import type { Verdict } from "../claim.js";
-import { type Death, HELD } from "../dead-letters.js";
+import { HELD } from "../dead-letters.js";
 import type { TwoClocks } from "../lease.js";
 import type { CancelOutcome } from "../outbox.js";
-import { createChores } from "./chores.js";
-import { createCircuits } from "./circuits.js";
+import { createChores, type Moved, type MovedRow } from "./chores.js";
 import { createClaims } from "./claims.js";
-import type { CountRow, Counts } from "./counts.js";
+import { repeatWhereLost } from "./connections.js";
+import { type CountRow, type Counts, changeOf } from "./counts.js";
 import type { Database, Statements } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
-import { createEnqueue, type Incoming, type Stored } from "./enqueue.js";
-import { createLeases, type QueueClaim, type UnderWay } from "./leases.js";
+import { createEnqueue } from "./enqueue.js";
+import { createLeases, type UnderWay } from "./leases.js";
 import { createPersonal } from "./personal.js";
 import { createQueues } from "./queues.js";
 import { CLAIMED } from "./ranks.js";
 import {
   asciiJson,
   CANCELLED,
+  conditions,
   DEAD,
+  deathSizeOf,
+  EVENT,
+  type EventRow,
+  eventOf,
   forgotten,
   inState,
   marks,
@@ -29,9 +33,11 @@ import {
   seqsOf,
   sizeOf,
 } from "./rows.js";
+import type { Scope } from "./scope.js";
 import { createServerClock } from "./server-clock.js";
 import { createSettle, type Settlement } from "./settle.js";
 import { createShedding } from "./shedding.js";
+import { createUnanswered } from "./unanswered.js";
 import { createBurial } from "./unreadable.js";
 import { createUpkeep } from "./upkeep.js";
 
@@ -48,32 +54,35 @@ export function createQueue(
     readonly leaseMs: number;
     readonly rememberMs: number;
     readonly counts: Counts;
+    /** Whose events this is about. What is appended may be any client id's. */
+    readonly scope: Scope;
     readonly clock: TwoClocks;
     /** The name under which it claims. Default: a new one. */
     readonly worker?: string;
     /** There may be something to claim. */
     readonly wake: () => void;
-    /** An event has become a dead letter that is not counted yet. */
-    readonly onDeath: (event: OutboxEvent, death: Death) => unknown;
+    /** An event has become a dead letter of so many bytes. */
+    readonly onDeath: (bytes: number) => unknown;
     /** A click was queued, and its visitor has more than may wait. */
     readonly onCrowded: (event: OutboxEvent) => void;
   },
 ) {
-  const { leaseMs, rememberMs, counts, clock, worker = randomUUID(), wake, onDeath, onCrowded } = options;
+  const { leaseMs, rememberMs, counts, scope, clock, worker = randomUUID() } = options;
+  const { wake, onDeath, onCrowded } = options;
   const { words } = database;
   const { events, queues: table, now } = words;
   const underWay: UnderWay = new Map();
   const serverClock = createServerClock(clock, Math.max(leaseMs, LEAST_PATIENCE_MS));
   const enqueue = createEnqueue(database);
   const queues = createQueues(database);
+  const burial = createBurial(database, { queues, counts, onDeath });
   const chores = createChores(database, {
-    ...{ worker, enqueue, serverClock, onCrowded, onReleased: counts.release.bind(counts) },
+    ...{ worker, scope, enqueue, burial, serverClock, onCrowded },
     isUnderWay: (seq) => underWay.has(seq),
   });
   const leases = createLeases(database, { worker, leaseMs, clock, underWay });
   const claims = createClaims(database, {
-    ...{ worker, leaseMs, clock, serverClock, underWay, chores },
-    buryUnreadable: createBurial(database, { queues }),
+    ...{ worker, scope, leaseMs, clock, serverClock, underWay, chores, burial },
   });
   const settleIn = createSettle(database, { worker, rememberMs, queues });
 
@@ -82,45 +91,40 @@ export function createQueue(
     const repeated = new Set(settled.map(([claim]) => claim).filter(({ isAsked }) => isAsked));
     for (const [claim] of settled) claim.isAsked = true;
     const leaves = ([, { type }]: Settlement) => type === "delivered" || type === "dead";
-    const leaving = settled.filter(leaves).map(([{ event }]) => event);
-    const effects = await counts.removing(leaving, () =>
-      database.transaction((tx) => settleIn(tx, settled, (claim) => repeated.has(claim))),
+    const effects = await counts.during(
+      () => database.transaction((tx) => settleIn(tx, settled, (claim) => repeated.has(claim))),
+      (done) => settled.flatMap((each, nth) => (done[nth]?.hasLeft ? leaving(each) : [])),
+      settled.filter(leaves).length,
     );
     for (const [nth, [{ seq, event }, verdict]] of settled.entries()) {
       underWay.delete(seq);
-      if (!effects[nth]?.hasLeft) continue;
-      counts.add(event.destination, event.kind, -1, { bytes: words.isSerial ? -sizeOf(event) : 0 });
-      if (verdict.type === "dead") onDeath(event, verdict);
+      if (verdict.type === "dead" && effects[nth]?.hasLeft) onDeath(deathSizeOf(event, verdict));
     }
     return effects.map(({ isActedOn }) => isActedOn);
   }
 
-  /** What hosts' transactions have committed goes before what is appended from now on. */
-  async function placeNew(destinations: ReadonlySet<number>): Promise<void> {
-    for (const destination of destinations) {
-      const text = `select 1 as one from ${events} where destination = ? and ${inState(NEW)} limit 1`;
-      if ((await database.rows(text, [destination])).length > 0) await chores.place(database, destination);
-    }
+  function leaving([{ event }, verdict]: Settlement): CountRow[] {
+    const left = changeOf(event, "queued", -1, { bytes: words.isSerial ? -sizeOf(event) : 0 });
+    if (verdict.type !== "dead") return [left];
+    return [left, changeOf(event, verdict.reason, 1, { bytes: deathSizeOf(event, verdict) })];
   }
 
-  /** Stores events of any destination, in one transaction. */
-  async function append(tx: Statements, incoming: readonly Incoming[]): Promise<Stored[]> {
-    const stored: Stored[] = [];
-    for (const destination of new Set(incoming.map(({ event }) => event.destination))) {
-      const own = incoming.flatMap((each, nth) => (each.event.destination === destination ? [nth] : []));
-      const outcomes = await enqueue.enqueue(
-        tx,
-        own.map((nth) => incoming[nth] as Incoming),
-      );
-      for (const [position, nth] of own.entries()) stored[nth] = outcomes[position] as Stored;
-    }
-    return stored;
+  /**
+   * Places what hosts' transactions have committed, before anything new is appended. Resolves to
+   * whether another process is still placing an event that one of these must follow.
+   */
+  async function placeNew(coming: readonly OutboxEvent[] = []): Promise<boolean> {
+    const text = `select 1 as one from ${events} where ${scope.condition} and ${inState(NEW)} limit 1`;
+    if ((await database.rows(text, scope.values)).length === 0) return false;
+    await chores.place(database);
+    return chores.areBehind(coming);
   }
 
   async function count(): Promise<CountRow[]> {
     await database.ready();
     const select = (states: string, by = "") =>
-      `select destination, state, kind, reason, count(*) as number, min(at_ms) as at_ms, sum(size) as bytes
+      `select destination, state, kind, reason, count(*) as number,
+         min(case when state = ${NEW} then created_at else at_ms end) as at_ms, sum(size) as bytes
        from ${events}${by} where ${states} group by destination, state, kind, reason`;
     // Two parts: each is what one index has.
     const rows = await database.rows(
@@ -128,43 +132,52 @@ export function createQueue(
     );
     return rows.map((row) => {
       const state = Number(row.state);
-      const kind = kindOfPriority(Number(row.kind));
       return {
         destination: Number(row.destination),
-        name: state === DEAD ? row.reason : state === SCHEDULED ? "scheduled" : kind,
+        kind: kindOfPriority(Number(row.kind)),
+        name: state === DEAD ? row.reason : state === SCHEDULED ? "scheduled" : "queued",
         number: Number(row.number),
-        created_at: Number(row.at_ms),
-        kind,
         bytes: Number(row.bytes),
+        at: Number(row.at_ms),
       };
     });
   }
 
-  /** Withdraws a scheduled payment, even if no claim has seen it yet. */
-  async function cancel(id: string, destination: number): Promise<CancelOutcome> {
+  /** Withdraws a scheduled payment, even if it has no place yet. */
+  async function cancel(id: string): Promise<CancelOutcome> {
     await database.ready();
-    const isIt = "destination = ? and id = ?";
-    const values = [destination, id];
-    const cancelled = await counts.during(() =>
-      database.transaction(async (tx) => {
-        await chores.placeOne(tx, values);
-        return tx.write(
-          `update ${events} set ${forgotten(CANCELLED, now, rememberMs)} where ${isIt} and ${inState(SCHEDULED)}`,
-          values,
-        );
-      }),
+    const { text: isIt, values } = conditions({ destination: scope.clientId, id });
+    const withdraw = async (tx: Statements) => {
+      // By `seq`: waits only while a process gives the payment its place, and for no host's transaction.
+      const [known] = await tx.rows<EventRow>(`select seq from ${events} where ${isIt}`, values);
+      if (!known) return { state: undefined };
+      const [row] = await tx.rows<EventRow & { state: number }>(
+        `select ${EVENT}, e.state from ${events} e where seq = ?${words.forUpdate}`,
+        seqsOf([known]),
+      );
+      const state = Number(row?.state);
+      const isNew = state === NEW && notBeforeOf(eventOf(row as EventRow)) !== undefined;
+      if (!row || !(isNew || state === SCHEDULED)) return { state };
+      const set = `update ${events} set ${forgotten(CANCELLED, now, rememberMs)} where seq = ?`;
+      await tx.write(set, seqsOf([row]));
+      return {
+        state: CANCELLED,
+        change: changeOf(eventOf(row, {}), isNew ? "queued" : "scheduled", -1),
+      };
+    };
+    const { state } = await counts.during(
+      () => repeatWhereLost(() => database.transaction(withdraw), database.isLost),
+      ({ change }) => (change ? [change] : []),
     );
-    counts.add(destination, "scheduled", -cancelled);
-    const [row] = await database.rows(`select state from ${events} where ${isIt}`, values);
-    if (!row) return "unknown";
-    return Number(row.state) === CANCELLED ? "cancelled" : "sent";
+    if (state === undefined) return "unknown";
+    return state === CANCELLED ? "cancelled" : "sent";
   }
 
   /** When the event was reported first, in milliseconds since the epoch. */
-  async function reportedAt(id: string, destination: number): Promise<number | undefined> {
+  async function reportedAt(id: string): Promise<number | undefined> {
     await database.ready();
-    const text = `select created_at from ${events} where destination = ? and id = ?`;
-    const [row] = await database.rows(text, [destination, id]);
+    const { text, values } = conditions({ destination: scope.clientId, id });
+    const [row] = await database.rows(`select created_at from ${events} where ${text}`, values);
     return row && Number(row.created_at);
   }
 
@@ -173,16 +186,20 @@ export function createQueue(
     async leasedForMs(): Promise<number | null> {
       await database.ready();
       const [row] = await database.rows(
-        `select max(due_at) - ${now} as ms from ${table} where turn = ${CLAIMED} and due_at > ${now}`,
+        `select max(due_at) - ${now} as ms from ${table}
+         where ${scope.condition} and turn = ${CLAIMED} and due_at > ${now}`,
+        scope.values,
       );
       return row?.ms == null ? null : Number(row.ms);
     },
-    /** Makes unconfirmed dead letters of the first payments that wait. Resolves to their number. */
+    /** Turns the first queued payments into unconfirmed dead letters. Resolves to their number. */
     hold: (limit: number): Promise<number> =>
       database.transaction(async (tx) => {
         const death = asciiJson({ ...HELD, attempts: 0 });
         const rows = await tx.rows(
-          `select seq, visitor from ${events} where state in (${NEW}, ${QUEUED}) and kind = ${PAYMENT} order by seq limit ${limit}`,
+          `select seq, visitor from ${events}
+           where ${scope.condition} and state = ${QUEUED} and kind = ${PAYMENT} order by seq limit ${limit}`,
+          scope.values,
         );
         if (rows.length === 0) return 0;
         const locked = await queues.lock(
@@ -191,7 +208,7 @@ export function createQueue(
         );
         await tx.write(
           `update ${events} set state = ${DEAD}, at_ms = ${now}, reason = 'unconfirmed', death = ?, size = size + ${death.length}
-           where seq in (${marks(rows)}) and state <= ${QUEUED}`,
+           where seq in (${marks(rows)}) and state = ${QUEUED}`,
           [death, ...seqsOf(rows)],
         );
         await queues.refresh(tx, locked);
@@ -200,26 +217,32 @@ export function createQueue(
   };
 
   return {
-    ...createDeadLetters(database, { counts, rememberMs, chores, onRevived: wake }),
-    ...createShedding(database, { enqueue, queues }),
+    ...createDeadLetters(database, { counts, scope, rememberMs, chores, onRevived: wake }),
+    ...createShedding(database, { scope, enqueue, queues }),
     count,
     placeNew,
-    append,
+    /** Stores events in one transaction. */
+    append: enqueue.enqueue,
     /** For `Database.insertWithin`. */
     newRow: (event: OutboxEvent) => enqueue.newRow({ event, report: randomUUID() }),
     claim: claims.claim,
     claimIn: claims.claimIn,
+    giveBackUnknown: claims.giveBackUnknown,
     findAgain: leases.findAgain,
     underWay,
     settle,
     renew: leases.renew,
-    release: (destination: number) => counts.during(() => chores.release(database, destination)),
+    /** Queues scheduled payments that are due. Resolves to how many it found. */
+    async release(): Promise<number> {
+      const { moved, unreadable } = await counts.during(() => chores.release(database), released);
+      return moved.length + unreadable.length;
+    },
     cancel,
     reportedAt,
-    circuits: createCircuits(database, rememberMs),
-    personal: createPersonal(database, { counts, rememberMs, queues }),
+    unanswered: createUnanswered(database, { worker, scope, rememberMs }),
+    personal: createPersonal(database, { counts, scope, rememberMs, queues }),
     holding,
-    /** Of several clocks, none of which may be ahead. */
+    /** It trusts the earliest of the clocks: one that is ahead would forget ids early. */
     ...createUpkeep(database, {
       queues,
       now: () => Math.min(clock.now(), serverClock.latest ?? Number.POSITIVE_INFINITY),
@@ -229,4 +252,12 @@ export function createQueue(
   };
 }
 
-export type { QueueClaim, Settlement, Verdict };
+/** Payments that are no longer scheduled: those that can be read wait. */
+function released({ moved, unreadable }: Moved): CountRow[] {
+  const change = (row: MovedRow, name: "scheduled" | "queued", number: 1 | -1) =>
+    changeOf({ destination: Number(row.destination), kind: "payment" }, name, number);
+  return [
+    ...[...moved, ...unreadable].map((row) => change(row, "scheduled", -1)),
+    ...moved.map((row) => change(row, "queued", 1)),
+  ];
+}

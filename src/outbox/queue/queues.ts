@@ -1,7 +1,6 @@
-import { LEAST_URGENT_FIRST, priorityOf } from "../../conversion/kinds.js";
 import type { Database, Statements } from "./database.js";
 import { rankOf } from "./ranks.js";
-import { historyOf, marks, QUEUED } from "./rows.js";
+import { historyOf, marks, PRIORITIES, QUEUED } from "./rows.js";
 
 /** A locked row of `queues`. */
 export interface QueueRow {
@@ -13,15 +12,13 @@ export interface QueueRow {
   readonly claimed_by: string | null;
 }
 
-const PRIORITIES = LEAST_URGENT_FIRST.map(priorityOf);
-
-/** The visitors' queues, after their first events. */
+/** Locks rows of `queues`, and finds their next heads once events have left. */
 export function createQueues({ words }: Pick<Database, "words">) {
   const { events, queues, now } = words;
 
   const firstOf = (kind: number) =>
-    `(select min(e.seq) from ${events} e${words.byVisitorAndKind}
-      where e.visitor = q.visitor and e.state = ${QUEUED} and e.kind = ${kind}) as first_${kind}`;
+    `(select e.seq from ${events} e${words.byVisitorAndKind} where e.visitor = q.visitor and e.state = ${QUEUED}
+        and e.kind = ${kind} order by e.place, e.seq limit 1) as first_${kind}`;
 
   return {
     /** Locks queues until the transaction ends, in one order, so that no two deadlock. */
@@ -51,39 +48,48 @@ export function createQueues({ words }: Pick<Database, "words">) {
         visitors,
       );
       const empty: string[] = [];
-      /** The urgency of the queue behind each head. */
-      const heads = new Map<number, number>();
+      /** The first event of each visitor and kind. */
+      const firsts = new Set<number>();
+      const urgencies = new Map<string, number>();
       for (const row of rows) {
         const present = PRIORITIES.filter((kind) => row[`first_${kind}`] !== null);
         if (present.length === 0) empty.push(row.visitor);
-        else
-          heads.set(Math.min(...present.map((kind) => Number(row[`first_${kind}`]))), Math.max(...present));
+        else urgencies.set(row.visitor, Math.max(...present));
+        for (const kind of present) firsts.add(Number(row[`first_${kind}`]));
       }
       // A statement of its own: otherwise MySQL locks the events that it looks at.
       if (empty.length > 0) {
         await tx.write(`delete from ${queues} where visitor in (${marks(empty)})`, empty);
       }
-      if (heads.size === 0) return;
-      const next = await tx.rows(
-        `select seq, visitor, endpoint, history from ${events} where seq in (${marks([...heads])})`,
-        [...heads.keys()],
+      if (firsts.size === 0) return;
+      const seqs = [...new Set([...firsts, ...[...locked.values()].map(({ head }) => head)])];
+      const found = await tx.rows(
+        `select seq, visitor, state, endpoint, history from ${events} where seq in (${marks(seqs)})
+         order by place, seq`,
+        seqs,
       );
-      for (const row of next) {
-        const seq = Number(row.seq);
-        // It rests or is under way, and the queue stays as urgent as it was.
-        if (locked.get(row.visitor)?.head === seq) continue;
-        const urgency = heads.get(seq) as number;
-        const wasTried = historyOf(row).triedAt > 0;
+      const isHead = ({ visitor, seq }: (typeof found)[0]) => locked.get(visitor)?.head === Number(seq);
+      const next = new Map<string, (typeof found)[0]>();
+      for (const row of found.filter(({ state }) => Number(state) === QUEUED)) {
+        // A head that is there stays, even if an event before it came later.
+        if (isHead(row) || !next.has(row.visitor)) next.set(row.visitor, row);
+      }
+      for (const [visitor, row] of next) {
+        const urgency = urgencies.get(visitor);
+        // The queue stays as urgent as it was.
+        if (isHead(row) || urgency === undefined) continue;
+        // It may be unreadable, until it is claimed.
+        const wasTried = (historyOf(row)?.triedAt ?? 0) > 0;
         await tx.write(
           `update ${queues} set head = ?, urgency = ?, endpoint = ?, tried = ?, turn = ?, due_at = ${now}, claimed_by = null
            where visitor = ?`,
           [
-            seq,
+            Number(row.seq),
             urgency,
             Number(row.endpoint),
             Number(wasTried),
             rankOf(urgency, wasTried, Number(row.endpoint)),
-            row.visitor,
+            visitor,
           ],
         );
       }

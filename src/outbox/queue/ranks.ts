@@ -79,20 +79,16 @@ export function scansOf(lanes: readonly Lane[], limit: number, now: string): Sca
 }
 
 function scanOf({ urgency, which, place }: ClaimStep, limit: number, now: string): Scan {
-  const { endpoint, newestFirst = false, newWithinMs, limit: own } = place.lane;
+  const { endpoint, newestFirst = false, newWithinMs, limit: laneLimit } = place.lane;
   const number = endpointNumber(endpoint);
   const rank = rankOf(priorityOf(urgency), which !== "untried", number);
-  const scan = { places: new Map([[number, place]]), newestFirst: false, limit: Math.min(limit, own) };
-  if (which === "resting") {
-    const where = `turn = ${RESTING} and urgency = ? and endpoint = ?`;
-    return { ...scan, where, values: [priorityOf(urgency), number] };
-  }
+  const scan = { places: new Map([[number, place]]), newestFirst: false, limit: Math.min(limit, laneLimit) };
   const isNewestFirst = newestFirst && which === "untried";
   if (newWithinMs !== undefined) {
     const where = `turn = ? and due_at >= ${now} - ?`;
     return { ...scan, where, values: [rank, newWithinMs], newestFirst: isNewestFirst };
   }
-  if (own < limit || isNewestFirst)
+  if (laneLimit < limit || isNewestFirst)
     return { ...scan, where: "turn = ?", values: [rank], newestFirst: isNewestFirst };
   return { ...scan, where: "turn between ? and ?", values: [rank, rank], lastRank: rank };
 }

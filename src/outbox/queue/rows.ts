@@ -1,15 +1,23 @@
 import type { OutboxEvent } from "../../conversion/events.js";
 import { kindOfPriority, LEAST_URGENT_FIRST, priorityOf, rowOf } from "../../conversion/kinds.js";
-import { type History, UNTRIED } from "../claim.js";
+import { isVisitorId } from "../../conversion/visitor-ids.js";
+import { objectFromJson } from "../../shared/json.js";
+import { type History, UNTRIED, type Verdict } from "../claim.js";
 import type { Value } from "./database.js";
 
-/** The states of an event: see README.md. */
+/**
+ * The states of an event: see README.md. Statements compare the numbers: up to `QUEUED` an event
+ * may be sent, up to `DEAD` its row has all of it, and from `DONE` on the id alone.
+ */
 export const NEW = 0;
 export const QUEUED = 1;
 export const SCHEDULED = 2;
 export const DEAD = 3;
 export const DONE = 4;
 export const CANCELLED = 5;
+
+/** What the column `kind` has. */
+export const PRIORITIES = LEAST_URGENT_FIRST.map(priorityOf);
 
 /** SQL: a state that is not `QUEUED`, so that PostgreSQL and SQLite use the index of these. */
 export const inState = (state: number): string => `state = ${state} and state <> ${QUEUED}`;
@@ -32,8 +40,40 @@ export interface EventRow {
 export const EVENT =
   "e.seq, e.destination, e.id, e.kind, e.visitor, e.data, e.created_at, e.queued_at, e.history, e.interrupted";
 
-/** `data`: default what the row has. */
-export function eventOf(row: EventRow, data: unknown = JSON.parse(row.data)): OutboxEvent {
+/** What the texts of a row say. */
+export interface Contents {
+  readonly event: OutboxEvent;
+  readonly history: History;
+}
+
+/** `undefined` if they cannot be read. Never throws: a row must not harm those beside it. */
+export function contentsOf(row: EventRow): Contents | undefined {
+  const [data, history] = [dataOf(row), historyOf(row)];
+  return data && history && { event: eventOf(row, data), history };
+}
+
+/**
+ * `undefined` if it is no JSON object, or has a value that no report has: when the row is written
+ * anew, such a value goes into a column, and the database may refuse it.
+ */
+export function dataOf({ data: json }: Pick<EventRow, "data">): object | undefined {
+  const data = objectFromJson(json);
+  if (!data) return undefined;
+  const { clickId, sessionId, leadValue, notBefore } = data as Record<string, unknown>;
+  const areRight =
+    (clickId === undefined || isVisitorId(clickId)) &&
+    (sessionId === undefined || isVisitorId(sessionId)) &&
+    (leadValue === undefined || Number.isFinite(leadValue)) &&
+    (notBefore === undefined || isTime(notBefore));
+  return areRight ? data : undefined;
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+}
+
+/** `data`: default what the row has, and nothing if that cannot be read. */
+export function eventOf(row: EventRow, data: object = dataOf(row) ?? {}): OutboxEvent {
   return {
     id: row.id,
     destination: Number(row.destination),
@@ -43,8 +83,17 @@ export function eventOf(row: EventRow, data: unknown = JSON.parse(row.data)): Ou
   } as OutboxEvent;
 }
 
-export function historyOf({ history }: Pick<EventRow, "history">): History {
-  return history === null ? UNTRIED : JSON.parse(history);
+const FIELDS_OF_HISTORY = Object.entries(UNTRIED);
+
+/**
+ * `undefined` if it lacks something: without a number, the time of the next attempt would be NaN.
+ */
+export function historyOf({ history }: Pick<EventRow, "history">): History | undefined {
+  if (history === null) return UNTRIED;
+  const read = objectFromJson(history) as Record<string, unknown> | undefined;
+  const isRight = ([name, untried]: readonly [string, unknown]) =>
+    typeof untried === "number" ? Number.isFinite(read?.[name]) : typeof read?.[name] === typeof untried;
+  return FIELDS_OF_HISTORY.every(isRight) ? (read as unknown as History) : undefined;
 }
 
 export const seqsOf = (rows: readonly Pick<EventRow, "seq">[]): number[] =>
@@ -63,11 +112,16 @@ export function asciiJson(value: unknown): string {
   );
 }
 
-/** As the column says of an event that is no dead letter. */
+/** What the column `size` has for an event that is no dead letter. */
 export const sizeOf = ({ data }: Pick<OutboxEvent, "data">): number => asciiJson(data).length;
 
+/** The same for a dead letter. */
+export function deathSizeOf(event: OutboxEvent, { type: _, ...death }: Verdict & { type: "dead" }): number {
+  return sizeOf(event) + asciiJson(death).length;
+}
+
 /**
- * SQL: makes a row one of which only the id is known, for as long as its kind's ids are. The hosts'
+ * SQL: empties a row. Its id alone is kept, for as long as ids of its kind are. The hosts'
  * clocks count, too: one that is set back forgets nothing early.
  */
 export function forgotten(state: number | string, now: string, rememberMs: number): string {

@@ -15,6 +15,14 @@ export interface Effect {
   readonly hasLeft: boolean;
 }
 
+/** The row of an event that this process no longer has claimed. */
+interface Lost {
+  readonly visitor: string;
+  readonly state: number;
+  readonly reason: string | null;
+  readonly death: string | null;
+}
+
 type Of<Type extends Verdict["type"]> = readonly [QueueClaim, Verdict & { readonly type: Type }];
 
 /** Acts on verdicts. */
@@ -34,6 +42,14 @@ export function createSettle(
       `update ${events} set ${forgotten(DONE, now, rememberMs)} where seq in (${marks(seqs)})`,
       seqs,
     );
+  }
+
+  /** An event that was not sent says nothing about its endpoint: see unanswered.ts. */
+  async function markSkipped(tx: Statements, delivered: readonly Settlement[]): Promise<void> {
+    const isSkipped = ([, verdict]: Settlement) => verdict.type === "delivered" && verdict.isSkipped;
+    const seqs = delivered.filter(isSkipped).map(([{ seq }]) => seq);
+    if (seqs.length === 0) return;
+    await tx.write(`update ${events} set reason = 'skipped' where seq in (${marks(seqs)})`, seqs);
   }
 
   async function bury(tx: Statements, dead: readonly Of<"dead">[]): Promise<void> {
@@ -105,17 +121,23 @@ export function createSettle(
       const queue = locked.get(visitor);
       return queue?.turn === CLAIMED && queue.claimed_by === worker && queue.head === seq;
     };
-    const own = settled.filter(([claim]) => isOwn(claim));
+    const stillHeld = settled.filter(([claim]) => isOwn(claim));
     const lost = settled.filter(([claim]) => !isOwn(claim));
     // Another process has them, or the request is repeated. A delivery counts all the same.
-    const rows = new Map<number, { state: number; reason: string | null; death: string | null }>();
+    const rows = new Map<number, Lost>();
     if (lost.length > 0) {
       const seqs = lost.map(([{ seq }]) => seq);
+      const isDelivery = lost.some(([, { type }]) => type === "delivered");
       const found = await tx.rows(
-        `select seq, state, reason, death from ${events} where seq in (${marks(seqs)})`,
+        `select seq, visitor, state, reason, death from ${events}${words.byVisitor}
+         where seq in (${marks(seqs)}) order by seq${isDelivery ? words.forUpdate : ""}`,
         seqs,
       );
       for (const row of found) rows.set(Number(row.seq), { ...row, state: Number(row.state) });
+      // One that was retried meanwhile may be in another queue.
+      const visitorsNow = isDelivery ? found.map(({ visitor }) => visitor) : [];
+      const others = visitorsNow.filter((visitor) => visitor && !locked.has(visitor));
+      if (others.length > 0) for (const each of await visitors.lock(tx, others)) locked.set(...each);
     }
     const isDelivered = ([claim, { type }]: Settlement) => {
       if (type !== "delivered" || isOwn(claim)) return type === "delivered";
@@ -127,13 +149,15 @@ export function createSettle(
       tx,
       delivered.map(([{ seq }]) => seq),
     );
-    const dead = own.filter((each): each is Of<"dead"> => each[1].type === "dead");
+    await markSkipped(tx, delivered);
+    const dead = stillHeld.filter((each): each is Of<"dead"> => each[1].type === "dead");
     await bury(tx, dead);
-    const kept = own.filter(
+    const kept = stillHeld.filter(
       (each): each is Of<"retry" | "release"> => each[1].type === "retry" || each[1].type === "release",
     );
     await keep(tx, kept, (visitor) => locked.get(visitor)?.urgency as number);
-    const gone = new Set([...delivered, ...dead].map(([{ visitor }]) => visitor));
+    const visitorNow = ([claim]: Settlement) => rows.get(claim.seq)?.visitor ?? claim.visitor;
+    const gone = new Set([...delivered, ...dead].map(visitorNow));
     await visitors.refresh(tx, new Map([...locked].filter(([visitor]) => gone.has(visitor))));
     return settled.map(([claim, verdict]) => {
       const hasLeft = verdict.type === "delivered" || verdict.type === "dead";

@@ -1,14 +1,14 @@
-import type { OutboxEvent } from "../../conversion/events.js";
-import { priorityOf } from "../../conversion/kinds.js";
+import type { EventKind, OutboxEvent } from "../../conversion/events.js";
+import { isMoreUrgent, priorityOf } from "../../conversion/kinds.js";
 import { ENDPOINTS, kindOf } from "../../service/endpoints.js";
-import { isMoreUrgent, type Urgency } from "../urgency.js";
 import type { Database, Statements, Value } from "./database.js";
 import type { createEnqueue } from "./enqueue.js";
 import type { createQueues, QueueRow } from "./queues.js";
 import { CLAIMED, endpointNumber, RESTING, rankOf } from "./ranks.js";
 import { EVENT, type EventRow, eventOf, marks, QUEUED, seqsOf } from "./rows.js";
+import type { Scope } from "./scope.js";
 
-// At this moment, another process may claim or remove the first ones.
+// So many more are read: another process may claim or remove the first ones meanwhile.
 const MORE = 8;
 const MOST_CLICKS = 1_000;
 const CLICK = priorityOf("click");
@@ -16,11 +16,13 @@ const CLICK = priorityOf("click");
 /** Removes events that are not under way, and forgets their ids. */
 export function createShedding(
   database: Database,
-  {
-    enqueue,
-    queues: visitors,
-  }: { enqueue: ReturnType<typeof createEnqueue>; queues: ReturnType<typeof createQueues> },
+  options: {
+    scope: Scope;
+    enqueue: ReturnType<typeof createEnqueue>;
+    queues: ReturnType<typeof createQueues>;
+  },
 ) {
+  const { scope, enqueue, queues: visitors } = options;
   const { words } = database;
   const { events, queues } = words;
 
@@ -48,30 +50,30 @@ export function createShedding(
 
   return {
     /**
-     * Removes the oldest events of this urgency that the new ones will not wait for, at most so many.
+     * Removes at most `most` events of this urgency, the oldest first, but none of the new events'
+     * own visitors.
      *
-     * @param coming new events of one destination.
-     * @param destination whose events are removed. Default: that of the new ones.
+     * @param of whose. Default: those of the outbox.
      */
     async shedFor(
       coming: readonly OutboxEvent[],
-      urgency: Urgency,
+      urgency: EventKind,
       most: number,
-      destination = coming[0]?.destination as number,
+      of = scope,
     ): Promise<OutboxEvent[]> {
-      const own = await visitorsOf(coming);
+      const spared = await visitorsOf(coming);
       const priority = priorityOf(urgency);
       const ranks = ENDPOINTS.filter((each) => !isMoreUrgent(kindOf(each), urgency)).flatMap((each) =>
         [false, true].map((wasTried) => rankOf(priority, wasTried, endpointNumber(each))),
       );
       const selects = [...ranks, RESTING, CLAIMED].map(
         (turn) =>
-          `select * from (select visitor, head from ${queues} where destination = ? and turn = ${turn} and urgency = ${priority}
-             and visitor not in (${marks(own)}) order by due_at, head limit ${most + MORE}) as p${turn}`,
+          `select * from (select visitor, head from ${queues} where ${of.condition} and turn = ${turn} and urgency = ${priority}
+             and visitor not in (${marks(spared)}) order by due_at, head limit ${most + MORE}) as p${turn}`,
       );
       const found = await database.rows<{ visitor: string; head: number }>(
         selects.join(" union all "),
-        selects.flatMap(() => [destination, ...own]),
+        selects.flatMap(() => [...of.values, ...spared]),
       );
       found.sort((one, other) => Number(one.head) - Number(other.head));
       return database.transaction(async (tx) => {
@@ -81,7 +83,7 @@ export function createShedding(
         );
         for (const [visitor, row] of locked) if (row.urgency !== priority) locked.delete(visitor);
         if (locked.size === 0) return [];
-        // Behind what is under way, the next.
+        // The oldest event of each queue that is not under way.
         const firsts = await tx.rows<{ seq: number | null }>(
           `select (select min(e.seq) from ${events} e${words.byVisitorAndKind}
              where e.visitor = q.visitor and e.state = ${QUEUED} and e.kind <= ${priority}
@@ -105,8 +107,9 @@ export function createShedding(
         const queue = locked.get(visitor as string);
         if (!queue) return [];
         const underWay = queue.turn === CLAIMED ? queue.head : 0;
-        const others = most - Number(underWay > 0 && queue.endpoint === endpointNumber("click"));
-        const where = `e.kind = ${CLICK} and e.seq <> ? order by e.seq desc limit ${MOST_CLICKS} offset ${others}`;
+        const kept = most - Number(underWay > 0 && queue.endpoint === endpointNumber("click"));
+        const where = `e.kind = ${CLICK} and e.seq <> ?
+          order by e.place desc, e.seq desc limit ${MOST_CLICKS} offset ${kept}`;
         return remove(tx, locked, where, [underWay]);
       });
       return clicks.reverse();

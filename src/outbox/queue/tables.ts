@@ -41,6 +41,7 @@ const EVENTS: Table = {
     kind: "small number",
     endpoint: "small number",
     visitor: NAME,
+    place: "number",
     "alias?": NAME,
     "alias_2?": NAME,
     created_at: "number",
@@ -57,7 +58,7 @@ const EVENTS: Table = {
   },
   unique: ["destination", "id"],
   indexes: [
-    { name: "by_visitor", columns: ["visitor", "state", "kind", "seq"], where: `state = ${QUEUED}` },
+    { name: "by_visitor", columns: ["visitor", "state", "kind", "place", "seq"], where: `state = ${QUEUED}` },
     { name: "by_alias", columns: ["alias", "state"], where: `state = ${QUEUED} and alias is not null` },
     { name: "by_alias_2", columns: ["alias_2", "state"], where: `state = ${QUEUED} and alias_2 is not null` },
     { name: "by_state", columns: ["state", "destination", "at_ms", "seq"], where: `state <> ${QUEUED}` },
@@ -71,6 +72,7 @@ const QUEUES: Table = {
     visitor: NAME,
     destination: "number",
     head: "number",
+    place: "number",
     urgency: "small number",
     endpoint: "small number",
     tried: "small number",
@@ -84,7 +86,7 @@ const QUEUES: Table = {
 const MIGRATIONS: Table = {
   name: "migrations",
   primaryKey: "version",
-  columns: { version: "number", at: "number" },
+  columns: { version: "number", made_at: "number" },
   indexes: [],
 };
 
@@ -106,7 +108,7 @@ export function statementsTo(
   const tables = VERSIONS[version - 1] ?? [];
   return [
     ...tables.flatMap(create),
-    `insert into ${migrations} (version, at) select ${version}, ${now} from (select 1 as one) as once
+    `insert into ${migrations} (version, made_at) select ${version}, ${now} from (select 1 as one) as once
      where not exists (select 1 from ${migrations} where version = ${version})`,
   ];
 }

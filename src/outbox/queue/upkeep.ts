@@ -108,11 +108,17 @@ export function createUpkeep(
 
   const repairSome = (wrong: readonly { visitor: string; destination: number }[]): Promise<void> =>
     database.transaction(async (tx) => {
+      const rows = await tx.rows<{ visitor: string; last: number }>(
+        `select e.visitor, max(e.place) as last from ${events} e${words.byVisitorAndKind}
+         where e.state = ${QUEUED} and e.visitor in (${marks(wrong)}) group by e.visitor`,
+        wrong.map(({ visitor }) => visitor),
+      );
+      const lasts = new Map(rows.map(({ visitor, last }) => [visitor, Number(last)]));
       // A head that no event has: `refresh` finds the right one.
       await tx.write(
-        `insert into ${queues} (visitor, destination, head, urgency, endpoint, tried, turn, due_at)
-         values ${marks(wrong, `(?, ?, 0, 1, 0, 0, ${RESTING}, 0)`)} ${words.orIgnore("visitor")}`,
-        wrong.flatMap(({ visitor, destination }) => [visitor, Number(destination)]),
+        `insert into ${queues} (visitor, destination, head, urgency, endpoint, tried, turn, due_at, place)
+         values ${marks(wrong, `(?, ?, 0, 1, 0, 0, ${RESTING}, 0, ?)`)} ${words.orIgnore("visitor")}`,
+        wrong.flatMap(({ visitor, destination }) => [visitor, Number(destination), lasts.get(visitor) ?? 0]),
       );
       const locked = await visitors.lock(
         tx,

@@ -1,7 +1,7 @@
 import { type OutboxEvent, visitorOf } from "../../conversion/events.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import { inBatches } from "./batch.js";
-import type { Counts } from "./counts.js";
+import { type Counts, changeOf } from "./counts.js";
 
 const AT_ONCE = 64;
 
@@ -20,15 +20,17 @@ export function createVisitorClicks(options: {
   const { counts, shed, onShed } = options;
 
   async function shedFor(event: OutboxEvent): Promise<void> {
-    const clicks = await counts.during(() => shed(event, CLICKS_OF_A_VISITOR));
-    counts.add(event.destination, "click", -clicks.length);
+    const clicks = await counts.during(
+      () => shed(event, CLICKS_OF_A_VISITOR),
+      (some) => some.map((click) => changeOf(click, "queued", -1)),
+    );
     for (const click of clicks) onShed(click);
   }
 
   return inBatches<OutboxEvent, void>(
     async (clicks) => {
       // One click of each visitor is enough: the request is for all of them.
-      const byVisitor = new Map(clicks.map((click) => [`${click.destination} ${visitorOf(click)}`, click]));
+      const byVisitor = new Map(clicks.map((click) => [visitorOf(click), click]));
       // One at a time: a flood of clicks takes only one connection.
       for (const click of byVisitor.values()) await shedFor(click);
       return [];

@@ -73,7 +73,6 @@ declare global {
     keepLead(lead: { receiptId: string; leadId: number }): void;
   };
   const order: Order;
-  const invoice: Order;
   /** What a payment gateway tells. */
   const event: unknown;
   const payment: core.Payment;

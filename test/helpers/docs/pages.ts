@@ -89,14 +89,17 @@ export function linksOf(page: string): string[] {
     .filter((target) => !/^[a-z]+:/.test(target));
 }
 
-/** The anchors that GitHub gives to a page's headings. */
+/** The anchors that GitHub gives to a page's headings, and those that the page itself has. */
 export function anchorsOf(page: string): string[] {
-  return [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+  const prose = proseOf(page);
+  const ofHeadings = [...prose.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
     heading
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
       .replaceAll(" ", "-"),
   );
+  return [...ofHeadings, ...[...prose.matchAll(/<a id="([\w-]+)">/g)].map(([, id = ""]) => id)];
 }
 
-const proseOf = (page: string) => textOf(page).replaceAll(/^ *(`{3,}).*\n(?:.*\n)*? *\1$/gm, "");
+/** Without its blocks of code. */
+export const proseOf = (page: string) => textOf(page).replaceAll(/^ *(`{3,}).*\n(?:.*\n)*? *\1$/gm, "");

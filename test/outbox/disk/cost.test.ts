@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { settling } from "../../../src/outbox/disk/store/asked.js";
 import type { DiskClaim } from "../../../src/outbox/disk/store/requests.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
-import { DESTINATION } from "../../contract/samples.js";
 import { capacityOf } from "../../helpers/deliver.js";
 import { DELIVERED, diskOf, someOf } from "../../helpers/disk-store.js";
 
@@ -12,7 +11,7 @@ test.each([1, 8, 50])(
     const texts: string[] = [];
     let now = Date.now();
     const disk = diskOf({ time: () => now, onStatement: (text) => texts.push(text) });
-    const claim = { type: "claim", capacity: { ...capacityOf(batch), destination: DESTINATION } } as const;
+    const claim = { type: "claim", capacity: capacityOf(batch) } as const;
 
     async function round(): Promise<void> {
       const appends = someOf("payment", batch).map((event) => ({ type: "append", event }) as const);
@@ -37,7 +36,7 @@ test("a claim for more than there is takes four statements, however many lanes h
   await disk.append(...someOf("payment", 2));
   texts.length = 0;
   const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit: 6 }));
-  const capacity = { destination: DESTINATION, limit: 8, lanes };
+  const capacity = { limit: 8, lanes };
   const { results } = await disk.run({ type: "claim", capacity });
   expect(results[0]).toHaveLength(2);
   expect(texts).toHaveLength(4);
@@ -57,4 +56,22 @@ test("to count what there is, no settled event is read", async () => {
     "SCAN events USING INDEX events_by_visitor",
     expect.stringContaining("SEARCH events USING INDEX events_by_state (state=?"),
   ]);
+});
+
+test("finding a visitor's next event reads none of the others", async () => {
+  const texts: string[] = [];
+  const disk = diskOf({ onStatement: (text) => texts.push(text) });
+  await disk.append(...someOf("payment", 1));
+  const [claim] = await disk.claim(1);
+  await disk.settle(claim as DiskClaim, DELIVERED);
+  const next = texts.filter((text) => text.includes("order by e.place"));
+  expect(next).toHaveLength(1);
+
+  const plan = disk.db.prepare(`explain query plan ${next[0]}`).all();
+  const details = plan.map(({ detail }) => detail);
+  const searches = details.filter((detail) => detail.includes("SEARCH e"));
+
+  expect(searches).not.toEqual([]);
+  for (const search of searches) expect(search).toContain("(visitor=? AND state=? AND kind=?");
+  for (const detail of details) expect(detail).not.toContain("ORDER BY");
 });

@@ -1,14 +1,15 @@
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
-import { DESTINATION, sample, withData } from "../../contract/samples.js";
+import { DESTINATION, sample, scheduledSample, withData } from "../../contract/samples.js";
 import { DELIVERED, diskOf, settleAll, someOf } from "../../helpers/disk-store.js";
 
 const OLD = 41;
 const MIB = 1024 * 1024;
+const HOUR_MS = 3_600_000;
 
 const forOld = (event: OutboxEvent): OutboxEvent => ({ ...event, destination: OLD });
 
-test("the disk outbox counts for each destination apart", async () => {
+test("the disk outbox counts for each client id apart", async () => {
   const disk = diskOf();
   const [first, second] = [sample("click"), sample("click")];
   await disk.append(
@@ -23,14 +24,16 @@ test("the disk outbox counts for each destination apart", async () => {
     oldest: 1,
     dead: { rejected: 0, unconfirmed: 0, expired: 0 },
     byKind: { click: { queued: 2, oldest: 1 }, registration: none, payment: none },
-    byDestination: { [DESTINATION]: 2, [OLD]: 1 },
+    byDestination: { [DESTINATION]: 2 },
     scheduled: { count: 0, next: null },
   });
-  expect(await disk.counts()).toMatchObject({ queued: 3, oldest: 1 });
+  expect(await disk.counts()).toMatchObject({
+    ...{ queued: 3, oldest: 1, byDestination: { [DESTINATION]: 2, [OLD]: 1 } },
+  });
   expect(await disk.counts(43)).toMatchObject({ queued: 0, oldest: null });
 });
 
-test("the disk outbox sheds a click of another destination for a payment if its own has none, and says whose it was", async () => {
+test("the disk outbox sheds a click of another client id for a payment if its own has none, and says whose it was", async () => {
   const disk = diskOf({ maxBytes: MIB });
   const oldest = forOld(sample("click"));
   await disk.append(sample("payment"), oldest);
@@ -57,14 +60,14 @@ test("the disk outbox sheds nothing for an event that will not fit all the same"
 
 test("the disk outbox forgets clicks after a day, and payments when the option says", async () => {
   let now = Date.now();
-  const disk = diskOf({ rememberMs: 30 * 24 * 3_600_000, time: () => now });
+  const disk = diskOf({ rememberMs: 30 * 24 * HOUR_MS, time: () => now });
   const [click, payment] = [sample("click"), sample("payment")];
   await disk.append(click, payment);
   await settleAll(disk, DELIVERED);
   await disk.store.lookAfter();
   expect(await disk.append(click, payment)).toEqual(["duplicate", "duplicate"]);
 
-  now += 24 * 3_600_000 + 1;
+  now += 24 * HOUR_MS + 1;
   await disk.store.lookAfter();
   now += 61_000;
   await disk.store.lookAfter();
@@ -72,7 +75,7 @@ test("the disk outbox forgets clicks after a day, and payments when the option s
 });
 
 test("the disk outbox forgets the oldest delivered clicks if there is no space for their ids, and no payment", async () => {
-  const disk = diskOf({ maxBytes: MIB, rememberMs: 30 * 24 * 3_600_000 });
+  const disk = diskOf({ maxBytes: MIB, rememberMs: 30 * 24 * HOUR_MS });
   const [click, payment] = [sample("click"), sample("payment")];
   const deliver = async (...events: OutboxEvent[]) => {
     await disk.append(...events);
@@ -82,4 +85,21 @@ test("the disk outbox forgets the oldest delivered clicks if there is no space f
   await deliver(click, payment);
   for (let sent = 0; sent < 4_000; sent += 200) await deliver(...someOf("click", 200));
   expect(await disk.append(click, payment)).toEqual(["queued", "duplicate"]);
+});
+
+test("the disk outbox forgets a scheduled payment that was just delivered after those that were delivered before", async () => {
+  let now = Date.now();
+  const disk = diskOf({ maxBytes: MIB, rememberMs: 30 * 24 * HOUR_MS, time: () => now });
+  const [scheduled, first] = [scheduledSample(HOUR_MS), sample("payment")];
+  await disk.append(scheduled, first);
+  for (let sent = 0; sent < 2_400; sent += 200) {
+    await disk.append(...someOf("payment", 200));
+    await settleAll(disk, DELIVERED);
+  }
+  now += 2 * HOUR_MS;
+  await disk.store.look();
+  await settleAll(disk, DELIVERED);
+
+  await disk.store.lookAfter();
+  expect(await disk.append(scheduled, first)).toEqual(["duplicate", "queued"]);
 });

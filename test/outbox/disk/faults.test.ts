@@ -3,13 +3,13 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from "node:path";
 import type { Outbox } from "express-affiliate";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { Verdict } from "../../../src/outbox/claim.js";
+import { UNTRIED, type Verdict } from "../../../src/outbox/claim.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { openExistingFile, openFile } from "../../../src/outbox/disk/file/file.js";
 import { findEngine } from "../../../src/outbox/disk/file/sqlite.js";
 import { until } from "../../contract/recorder.js";
-import { sample } from "../../contract/samples.js";
-import { DELIVERED, engine, openDisk } from "../../helpers/disk-store.js";
+import { largeSample, sample } from "../../contract/samples.js";
+import { DELIVERED, engine, openDisk, REJECTED, settleAll, someOf } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { watched } from "../../helpers/watched-outbox.js";
 import { withResolvers } from "../../helpers/with-resolvers.js";
@@ -77,18 +77,6 @@ test("the disk outbox makes, migrates and overwrites nothing if it opens what is
   writeFileSync(path, "no database".repeat(1_000));
   expect(open).toThrow("not a database");
   expect(readdirSync(directory)).toEqual(["outbox.db"]);
-});
-
-test("the disk outbox sets a damaged file aside at the start, says where, and begins a new one", async () => {
-  const directory = scratchDirectory();
-  writeFileSync(join(directory, "outbox.db"), "no database".repeat(1_000));
-  const { outbox, codes, start } = watched({ directory });
-
-  expect(await outbox.add(sample("payment"))).toBe("queued");
-  start();
-
-  expect(codes).toEqual(["ERR_AFFILIATE_DISK_DAMAGED", "recovered"]);
-  expect(readdirSync(directory).filter((name) => name.includes(".damaged-"))).toHaveLength(1);
 });
 
 test("the disk outbox goes on in memory if the file cannot be written any more, says so, and stores it when it can", async () => {
@@ -192,6 +180,36 @@ function fillUp(directory: string): void {
     }
   }
 }
+
+test("the disk outbox delivers what it has if `maxBytes` is lower than what its file already has", async () => {
+  const directory = scratchDirectory();
+  const large = openDisk(directory);
+  for (let nth = 0; nth < 6; nth++)
+    expect(await large.append(...someOf("payment", 500))).not.toContain("full");
+  large.close();
+
+  const small = openDisk(directory, { maxBytes: MIB });
+  expect(await small.append(sample("payment"))).toEqual(["full"]);
+  expect(await settleAll(small, DELIVERED)).toEqual([]);
+  expect((await small.counts()).queued).toBe(0);
+  expect(await small.append(sample("payment"))).toEqual(["queued"]);
+  small.close();
+});
+
+test("the disk outbox goes on if its file is full before its bounds are reached: they are estimates", async () => {
+  const verdicts: Verdict[] = [DELIVERED, REJECTED, { type: "retry", inMs: 600_000, history: UNTRIED }];
+  let nth = 0;
+  const { outbox, codes, start } = watched({ maxBytes: MIB }, () => verdicts[nth++ % 3] as Verdict);
+  start();
+  for (let round = 0; round < 100 && !codes.includes("ERR_AFFILIATE_DISK_FULL"); round++) {
+    // A click has two addresses of up to 2,048 characters.
+    const events = Array.from({ length: 20 }, () => largeSample("click", 300 + 200 * (round % 20)));
+    await Promise.all(events.map((event) => outbox.add(event)));
+  }
+  expect(codes).toContain("ERR_AFFILIATE_DISK_FULL");
+  await until(() => codes.includes("recovered"), "it did not say that it works again");
+  expect(await outbox.add(sample("payment"))).toBe("queued");
+});
 
 test("the disk outbox is held up by a locked file, and the main thread is not", async () => {
   const { directory, outbox } = watched();

@@ -5,10 +5,10 @@ import { openDisk as openForCommand } from "../../../src/cli/outbox/disk.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { until } from "../../contract/recorder.js";
 import { diskOf } from "../../helpers/disk-store.js";
+import { startHost } from "../../helpers/host.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";
 import { startTracker } from "../../helpers/tracker.js";
-import { startHost } from "./host.js";
 
 const PAYMENT = { paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 };
 const NOWHERE = { baseUrl: "http://127.0.0.1:9", clientId: 1 };

@@ -4,9 +4,20 @@ import { expect, onTestFinished, test } from "vitest";
 import { createOwnerLocks } from "../../../src/outbox/disk/file/owner-locks.js";
 import { useOneCopy } from "../../../src/outbox/disk/file/sqlite.js";
 import { LOOKS_WITHOUT_LOCK } from "../../../src/outbox/disk/store/owners.js";
+import type { DiskClaim } from "../../../src/outbox/disk/store/requests.js";
 import { createFileKeeper } from "../../../src/outbox/disk/thread/file-keeper.js";
-import { sample } from "../../contract/samples.js";
-import { DELIVERED, type Disk, diskOf, disksOf, engine, settleAll } from "../../helpers/disk-store.js";
+import { personalEventOf } from "../../../src/outbox/personal-data.js";
+import { sample, stranger } from "../../contract/samples.js";
+import {
+  DELIVERED,
+  type Disk,
+  diskOf,
+  disksOf,
+  engine,
+  idsOf,
+  REJECTED,
+  settleAll,
+} from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
 const HOUR_MS = 3_600_000;
@@ -52,6 +63,22 @@ test("the disk outbox leaves a process its claims that has lost its lock and ren
   expect(await other.claim(1)).toEqual([]);
 });
 
+test("the disk outbox finds out what another process has taken over, and does not renew that one's lease", async () => {
+  let now = Date.now();
+  const [stopped, other] = disksOf(["stopped", "other"], { ended: new Set(["stopped"]), time: () => now });
+  await stopped.append(sample("payment"));
+  const [claim] = await stopped.claim(1);
+  for (let look = 0; look <= LOOKS_WITHOUT_LOCK; look++) await other.store.look();
+  expect(await other.claim(1)).toHaveLength(1);
+  const leaseEnd = () => other.db.prepare("select due_at from queues").get();
+  const before = leaseEnd();
+
+  now += 1_000;
+  const { snapshot } = await stopped.store.look();
+  expect(snapshot.leaseEpoch.number).not.toBe(claim?.leaseEpoch);
+  expect(leaseEnd()).toEqual(before);
+});
+
 test("the disk outbox takes over from a process that has its lock once the lease of that process is over", async () => {
   let now = Date.now();
   const directory = scratchDirectory();
@@ -64,6 +91,60 @@ test("the disk outbox takes over from a process that has its lock once the lease
   expect(await other.claim(1)).toEqual([]);
   now += 2_001;
   expect(await other.claim(1)).toMatchObject([{ interrupted: true }]);
+});
+
+test("a late delivery of an event that was retried into its visitor's other queue holds up no later one", async () => {
+  const [one, other] = disksOf(["one", "other"], { ended: new Set(["one"]) });
+  const visitor = stranger();
+  const { clickId } = visitor;
+  const retried = sample("payment", visitor);
+  await one.append(retried);
+  const [claim] = (await one.claim(1)) as [DiskClaim];
+  for (let look = 0; look <= LOOKS_WITHOUT_LOCK; look++) await other.store.look();
+  const [taken] = (await other.claim(1)) as [DiskClaim];
+  await other.settle(taken, { type: "dead", reason: "unconfirmed", attempts: 1 });
+  const click = sample("click", { clickId });
+  await other.append(click);
+  await other.run({ type: "retry", ids: [retried.id] });
+  const [first] = (await other.claim(1)) as [DiskClaim];
+  await other.settle(first, DELIVERED);
+  const later = sample("payment", { clickId });
+  await other.append(later);
+
+  await one.settle(claim, DELIVERED);
+  expect(idsOf(await other.claim(2))).toEqual([later.id]);
+});
+
+test("a process's next thread keeps the claims that its host knows, and gives back the rest untried", async () => {
+  const directory = scratchDirectory();
+  const before = diskOf({}, directory);
+  await before.append(sample("payment"), sample("payment"));
+  const [known, unknown] = (await before.claim(2)) as [DiskClaim, DiskClaim];
+  const next = diskOf({ inherited: { underWay: [known], epoch: 1 } }, directory);
+
+  const claims = await next.claim(2);
+  expect(claims).toMatchObject([{ event: { id: unknown.event.id }, interrupted: false, leaseEpoch: 1 }]);
+  await next.settle(known, DELIVERED);
+  expect((await next.counts()).queued).toBe(1);
+});
+
+test("what is under way stays its queue's head, even if an event with a lower number came later", async () => {
+  const disk = diskOf();
+  const visitor = stranger();
+  const [late, underWay, erased] = [
+    sample("payment", visitor),
+    sample("payment", visitor),
+    sample("payment", visitor),
+  ];
+  await disk.append(late, underWay, erased);
+  // As if two processes had stored the first two at the same moment.
+  disk.db.prepare("update queues set head = (select seq from events where id = ?)").run(underWay.id);
+  const [claim] = (await disk.claim(1)) as [DiskClaim];
+
+  await disk.run({ type: "erase", found: [personalEventOf(erased, "waiting")] });
+  expect(await disk.claim(1)).toEqual([]);
+  await disk.settle(claim, REJECTED);
+  expect(idsOf(await disk.claim(2))).toEqual([late.id]);
 });
 
 test("the disk outbox ends no lease because the wall clock is set ahead", async () => {

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { until } from "../../contract/recorder.js";
+import { startHost } from "../../helpers/host.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";
 import { startTracker } from "../../helpers/tracker.js";
-import { startHost } from "./host.js";
 
 const builtPackage = inject("builtPackage");
 
@@ -45,11 +45,12 @@ test("the disk outbox takes over from a killed process at once, and not after it
   const service = await startService();
   const { host, said, ended } = startHost(`
     const outbox = diskOutbox({ directory: "${directory}", leaseMs: 3_600_000 });
-    const destination = 1;
+    const clientId = 1;
     const deliver = () => { say("claimed"); return new Promise(() => {}); };
-    outbox.add({ ...event, destination, id: "e".repeat(32) });
-    const capacity = () => ({ destination, limit: 1, lanes: [{ endpoint: "click", limit: 1 }] });
-    outbox.start({ destination, capacity, deliver, settled() {} }, { degraded() {}, dropped() {}, recovered() {} });
+    outbox.bind(clientId);
+    outbox.add({ ...event, destination: clientId, id: "e".repeat(32) });
+    const capacity = () => ({ limit: 1, lanes: [{ endpoint: "click", limit: 1 }] });
+    outbox.start({ capacity, deliver, settled() {} }, { degraded() {}, dropped() {}, recovered() {} });
     setInterval(() => {}, 1000);
   `);
   await until(() => said.includes("claimed"), "nothing was claimed");

@@ -5,7 +5,6 @@ import type { Claim, Verdict } from "../../../src/outbox/claim.js";
 import { memoryOutbox } from "../../../src/outbox/memory/memory-outbox.js";
 import type { OutboxObserver } from "../../../src/outbox/outbox.js";
 import { sizeOf } from "../../../src/outbox/shedding.js";
-import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { retryIn } from "../../contract/recorder.js";
 import { largeSample } from "../../contract/samples.js";
 import { delivering, deliveringAll } from "../../helpers/deliver.js";
@@ -178,22 +177,6 @@ describe("a memory outbox that is full", () => {
 });
 
 describe("a memory outbox", () => {
-  it("sends nothing that was delivered when a rest that was cut short comes to its end", async () => {
-    const clock = new FakeClock();
-    const outbox = memoryOutbox({}, clock);
-    const event = makeEvent("payment", { sessionId: "anna" }, 1, clock.now());
-    const { destination } = event;
-    const rest = (inMs: number) => retryIn(inMs, { failures: 0, triedAt: clock.now() });
-    const verdicts = [rest(5_000), rest(60_000)];
-    let attempts = 0;
-    const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit: 1, evenResting: true }));
-    const deliver = delivering(async () => verdicts[attempts++] ?? { type: "delivered" });
-    outbox.start({ ...deliver, capacity: () => ({ destination, limit: 8, lanes }) }, silent);
-    await outbox.add(event);
-    await clock.pass(120_000);
-    expect(attempts).toBe(3);
-  });
-
   it("remembers the last `maxEvents` that it is done with, and no more", async () => {
     const { outbox, settle } = start({ maxEvents: 3 }, 1);
     const events = Array.from({ length: 4 }, (_, nth) => makeEvent("payment", {}, nth));

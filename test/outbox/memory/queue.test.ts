@@ -9,7 +9,6 @@ import { makeEvent } from "../../helpers/virtual-delivery.js";
 const MANY = 2_000;
 const NOW = Date.UTC(2025, 0, 1);
 const CAPACITY = {
-  destination: 42,
   limit: 2,
   lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit: 2, newestFirst: endpoint === "click" })),
 };

@@ -1,6 +1,6 @@
 import type { Attribution } from "express-affiliate";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { type QueueLinks, VisitorQueues } from "../../../src/outbox/memory/visitor-queues.js";
 
 class Entry implements QueueLinks {
@@ -57,27 +57,25 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ remove: fc.nat() }) },
 );
 
-describe("the order of visitors' events", () => {
-  it("is right for any order in which events are added and removed", () => {
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const queues = new VisitorQueues<Entry>();
-        const plain = new PlainQueues();
-        const inside: Entry[] = [];
-        for (const [name, each] of steps.entries()) {
-          if ("add" in each) {
-            const entry = new Entry(name, each.add);
-            inside.push(entry);
-            expect(queues.enqueue(entry, entry.attribution)).toBe(plain.add(entry));
-          } else if (inside.length > 0) {
-            const [entry] = inside.splice(each.remove % inside.length, 1) as [Entry];
-            const byName = (one: Entry, other: Entry) => one.name - other.name;
-            const heads = queues.remove(entry, entry.attribution).sort(byName);
-            expect(heads).toEqual(plain.remove(entry).sort(byName));
-          }
+it("the order of visitors' events is right for any order in which events are added and removed", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const queues = new VisitorQueues<Entry>();
+      const plain = new PlainQueues();
+      const inside: Entry[] = [];
+      for (const [name, each] of steps.entries()) {
+        if ("add" in each) {
+          const entry = new Entry(name, each.add);
+          inside.push(entry);
+          expect(queues.enqueue(entry, entry.attribution)).toBe(plain.add(entry));
+        } else if (inside.length > 0) {
+          const [entry] = inside.splice(each.remove % inside.length, 1) as [Entry];
+          const byName = (one: Entry, other: Entry) => one.name - other.name;
+          const heads = queues.remove(entry, entry.attribution).sort(byName);
+          expect(heads).toEqual(plain.remove(entry).sort(byName));
         }
-      }),
-      { numRuns: 2_000 },
-    );
-  });
+      }
+    }),
+    { numRuns: 2_000 },
+  );
 });

@@ -49,6 +49,26 @@ describeWithMariaDb("a node of a cluster", (database) => {
     },
   );
 
+  test.each([
+    ["was demoted, and takes no writes", 1290, "The MySQL server is running with the --read-only option"],
+    ["has lost its cluster", 1047, "WSREP has not yet prepared node for application use"],
+  ])("that %s is left for the one that new connections reach", async (_name, errno, message) => {
+    const left = new WeakSet<object>();
+    let hasLeft = false;
+    const cluster = around(database.pool(), async (run, sql, { connection }) => {
+      if (hasLeft) return left.has(connection) && !sql.startsWith("select @@") ? fail() : run();
+      left.add(connection);
+      return run();
+    });
+    const fail = () => {
+      throw Object.assign(new Error(message), { errno });
+    };
+    const outbox = await create({ pool: cluster });
+    hasLeft = true;
+
+    expect(await outbox.add(sample("payment"))).toBe("queued");
+  });
+
   test("a commit that fails its certification once is run again at once", async () => {
     const { cluster, left } = failing(ERRORS["fails its certification"], 1);
     const outbox = await create({ pool: cluster });

@@ -1,32 +1,11 @@
-import { type MysqlTransaction, mysqlOutbox } from "express-affiliate/mysql";
+import { mysqlOutbox } from "express-affiliate/mysql";
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
 import { sample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
-import { describeWithMariaDbServer } from "../../helpers/mysql.js";
-import type { HostTransaction } from "../../helpers/sql-database.js";
-import { trackerWithService } from "../../helpers/tracker-with-service.js";
-import { expectRejected, testTransactions } from "../queue/transactions.js";
-
-type Shape = (error: Error) => Error;
-
-/** What libraries make of an error of the server. */
-const shapes: Record<string, Shape> = {
-  "as they are": (error) => error,
-  "as a cause": (cause) => new Error("Failed query", { cause }),
-  "as a parent, as Sequelize has them": (parent) => Object.assign(new Error("Validation error"), { parent }),
-  "in a text, as Prisma has them": (error) =>
-    new Error(
-      `Raw query failed. Code: \`${(error as { errno?: number }).errno}\`. Message: \`${error.message}\``,
-    ),
-};
-
-const inShape = ({ transaction }: HostTransaction, shape: Shape): MysqlTransaction => ({
-  query: (text) =>
-    (transaction as MysqlTransaction).query(text).catch((error) => {
-      throw shape(error);
-    }),
-});
+import { around, describeWithMariaDbServer } from "../../helpers/mysql.js";
+import { trackerWithService } from "../../helpers/tracker.js";
+import { expectRejected, inShape, shapes, testTransactions } from "../queue/transactions.js";
 
 describeWithMariaDbServer("mysqlOutbox in the host's own transaction", (database) => {
   const { create, sql, begin } = database;
@@ -94,6 +73,24 @@ describeWithMariaDbServer("mysqlOutbox in the host's own transaction", (database
     expect(stored).toEqual(events.map(({ id }) => ({ id })).sort((a, b) => (a.id < b.id ? -1 : 1)));
   });
 
+  test("events that are given their places keep no others from theirs", async () => {
+    const free: unknown[] = [];
+    const pool = around(database.pool(), async (run, text) => {
+      const answer = await run();
+      if (text.includes("state = 0") && text.includes("skip locked"))
+        free.push(await sql("select count(*) as n from $t.events where state = 0 for update skip locked"));
+      return answer;
+    });
+    await using stage = await Stage.open(() => create({ pool }));
+    stage.hold();
+    const host = await begin();
+    for (let nth = 0; nth < 101; nth++) await stage.outbox.add(sample("payment"), host);
+    await host.end("commit");
+
+    await stage.add(sample("payment"));
+    expect(free).toContainEqual([{ n: 1 }]);
+  });
+
   test.each(["a pool's connection", "a connection of its own"])(
     "a transaction that the server undoes in a deadlock cannot be committed in part: %s",
     async (which) => {
@@ -126,7 +123,7 @@ describeWithMariaDbServer("mysqlOutbox in the host's own transaction", (database
 
       await expect(reported).rejects.toMatchObject({
         code: "ERR_AFFILIATE_TRANSACTION",
-        message: expect.stringContaining("run it again from its start"),
+        message: expect.stringContaining("run the transaction again"),
       });
       await expect(two.query("insert into stock values (9, 9)")).rejects.toThrow();
       await expect(two.commit()).rejects.toThrow();
@@ -136,11 +133,38 @@ describeWithMariaDbServer("mysqlOutbox in the host's own transaction", (database
     },
   );
 
-  describe("a report that fails leaves the order's transaction unharmed", () => {
-    test("a table gone", async () => {
-      const tracked = await trackerWithService({ outbox: await create({ migrate: false }) });
+  test("a report that fails because a table is gone leaves the order's transaction unharmed", async () => {
+    const tracked = await trackerWithService({ outbox: await create({ migrate: false }) });
 
-      await expectRejected(tracked, await begin(), /are missing or of an earlier version|doesn.t exist/);
-    });
+    await expectRejected(tracked, await begin(), /are missing or of an earlier version|doesn.t exist/);
   });
 });
+
+describeWithMariaDbServer(
+  "mysqlOutbox on a server that undoes a transaction after a long wait",
+  (database) => {
+    test("lets no half of it be committed", async () => {
+      const outbox = await database.create();
+      const event = sample("payment");
+      const one = await database.begin();
+      await outbox.add(event, one);
+      await database.sql("create table orders (id integer primary key)");
+      const transaction = await createConnection(database.server.connection);
+      await transaction.query("set innodb_lock_wait_timeout = 1");
+      await transaction.beginTransaction();
+      await transaction.query("insert into orders values (1)");
+
+      await expect(outbox.add(event, { transaction })).rejects.toMatchObject({
+        code: "ERR_AFFILIATE_TRANSACTION",
+        message: expect.stringMatching(/Lock wait timeout.*run the transaction again/),
+      });
+
+      await expect(transaction.query("insert into orders values (2)")).rejects.toThrow();
+      await expect(transaction.commit()).rejects.toThrow();
+      transaction.destroy();
+      await one.end("commit");
+      expect(await database.sql("select id from orders")).toEqual([]);
+    });
+  },
+  { "innodb-rollback-on-timeout": "on" },
+);

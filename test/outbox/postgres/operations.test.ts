@@ -1,5 +1,6 @@
 import { postgresMigrations, postgresOutbox } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
+import { openDatabase } from "../../../src/outbox/postgres/database.js";
 import { sample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
@@ -67,6 +68,14 @@ describeWithPostgres("postgresOutbox", (database) => {
     expect(pool.listenerCount("error")).toBe(listeners);
     // The server ends a session a moment after its connection.
     await expect.poll(listeningSessions).toEqual([]);
+  });
+
+  test("a process whose machine is lost in the middle of a transaction keeps its rows locked for 20 more seconds", async () => {
+    await (await create()).close();
+    const { transaction } = openDatabase(database.pool(), { schema: database.schema, migrate: false });
+    const limit = "current_setting('idle_in_transaction_session_timeout') as limit";
+
+    expect(await transaction((tx) => tx.rows(`select ${limit}`))).toEqual([{ limit: "20s" }]);
   });
 
   test("finds by polling what no notification names, if it keeps no connection to listen", async () => {

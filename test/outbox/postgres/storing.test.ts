@@ -1,8 +1,7 @@
-import type { PostgresClient, PostgresPool } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
 import { idsOf, paying, sample } from "../../contract/samples.js";
 import { run } from "../../helpers/deliver.js";
-import { describeWithPostgres } from "../../helpers/postgres.js";
+import { around, describeWithPostgres } from "../../helpers/postgres.js";
 
 describeWithPostgres("postgresOutbox", (database) => {
   const { create, sql } = database;
@@ -13,23 +12,12 @@ describeWithPostgres("postgresOutbox", (database) => {
   ] as const)(
     "a registration does not overtake its click when the connection %s",
     async (_, cuts, outcome) => {
-      const pool = database.pool();
       const waiting: (() => void)[] = [];
       let left: number = cuts;
-      const cutting: PostgresPool = Object.assign(Object.create(pool), {
-        query: pool.query.bind(pool),
-        connect(callback: Parameters<PostgresPool["connect"]>[0]) {
-          pool.connect((error, client) => {
-            if (!client) return callback(error, undefined);
-            const query: PostgresClient["query"] = async (given) => {
-              const config = typeof given === "string" ? { text: given } : given;
-              if (left === 0 || !config.text.startsWith("with n (name)")) return client.query(config);
-              if (left-- === cuts) await new Promise<void>((resolve) => waiting.push(resolve));
-              throw new Error("Connection terminated unexpectedly");
-            };
-            callback(undefined, Object.assign(Object.create(client), { query }));
-          });
-        },
+      const cutting = around(database.pool(), async (run, text) => {
+        if (left === 0 || !text.startsWith("with n (name)")) return run();
+        if (left-- === cuts) await new Promise<void>((resolve) => waiting.push(resolve));
+        throw new Error("Connection terminated unexpectedly");
       });
       const outbox = await create({ pool: cutting });
       const { delivered } = run(outbox);

@@ -1,8 +1,9 @@
+import { postgresOutbox } from "express-affiliate/postgres";
 import { describe, expect, test } from "vitest";
-import { sample } from "../../contract/samples.js";
+import { sample, sampleOf } from "../../contract/samples.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
-import { trackerWithService } from "../../helpers/tracker-with-service.js";
-import { expectRejected, expectUnharmed, testTransactions } from "../queue/transactions.js";
+import { trackerWithService } from "../../helpers/tracker.js";
+import { expectRejected, expectUnharmed, inShape, shapes, testTransactions } from "../queue/transactions.js";
 
 describeWithPostgres("postgresOutbox in the host's own transaction", (database) => {
   const { create, reopen, sql, begin } = database;
@@ -31,6 +32,29 @@ describeWithPostgres("postgresOutbox in the host's own transaction", (database) 
       },
     };
 
+    test("what is erased while another process gives it its place is in no queue then", async () => {
+      const outbox = await create();
+      const host = await begin();
+      await outbox.add(sampleOf("bob@shop.example", "payment"), host);
+      await host.end("commit");
+      const placer = await begin();
+      const { schema } = database;
+      await placer.run(`update ${schema}.events set state = 1, visitor = 'v'`);
+
+      const erased = outbox.erase({ email: "bob@shop.example" });
+      const waits =
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      await expect.poll(() => sql(waits)).toHaveLength(1);
+      await placer.run(
+        `insert into ${schema}.queues (visitor, destination, head, place, urgency, endpoint, tried, turn, due_at)
+       select visitor, destination, seq, 0, 3, 3, 0, 3, 1 from ${schema}.events`,
+      );
+      await placer.end("commit");
+
+      expect(await erased).toBe(1);
+      expect(await sql("select from $t.queues")).toEqual([]);
+    });
+
     test.each(Object.entries(failures))("%s", async (_, { cause, says }) => {
       await (await create()).close();
       const tracked = await trackerWithService({ outbox: await reopen({ listen: false, migrate: false }) });
@@ -43,33 +67,94 @@ describeWithPostgres("postgresOutbox in the host's own transaction", (database) 
     });
   });
 
-  test.each(["repeatable read", "serializable"])(
-    "under %s, an event that its snapshot does not show is a duplicate too",
-    async (level) => {
-      const outbox = await create();
-      const event = sample("payment");
-      const [one, two, three] = [await begin(level), await begin(level), await begin(level)];
-      for (const { run } of [one, two, three]) await run("select 1");
+  test.each(Object.entries(shapes))(
+    "if the server's errors come %s, the first report of all makes the tables",
+    async (_, shape) => {
+      await sql("drop schema if exists first_report cascade");
+      const outbox = postgresOutbox({ pool: database.pool(), schema: "first_report", listen: false });
+      const host = await begin();
+      const transaction = inShape(host, shape);
 
-      expect(await outbox.add(event, one)).toBe("queued");
-      // It waits for the end of the first.
-      const concurrent = outbox.add(event, two);
-      await expect
-        .poll(() =>
-          sql("select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"),
-        )
-        .toHaveLength(1);
-      await one.end("commit");
-      expect(await concurrent).toBe("duplicate");
-      expect(await outbox.add(event, three)).toBe("duplicate");
-
-      for (const host of [two, three]) {
-        await expectUnharmed(host);
-        await host.end("rollback");
-      }
-      expect(await sql("select count(*)::int as n from $schema.events")).toEqual([{ n: 1 }]);
+      expect(await outbox.add(sample("payment"), { transaction })).toBe("queued");
+      await host.end("commit");
+      expect((await outbox.look()).queued).toBe(1);
+      await outbox.close();
     },
   );
+
+  const elsewhere = (error: Error) => Object.assign(error, { message: "wegen einer Aktualisierung" });
+
+  describe.each(["repeatable read", "serializable"])("under %s", (level) => {
+    test.each(Object.entries({ ...shapes, "in another language": elsewhere }))(
+      "an event that its snapshot does not show is a duplicate too, if the server's errors come %s",
+      async (_, shape) => {
+        const outbox = await create();
+        const event = sample("payment");
+        const [one, two, three] = [await begin(level), await begin(level), await begin(level)];
+        for (const { run } of [one, two, three]) await run("select 1");
+
+        expect(await outbox.add(event, one)).toBe("queued");
+        // It waits for the end of the first.
+        const concurrent = outbox.add(event, { transaction: inShape(two, shape) });
+        await expect
+          .poll(() =>
+            sql(
+              "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+            ),
+          )
+          .toHaveLength(1);
+        await one.end("commit");
+        expect(await concurrent).toBe("duplicate");
+        expect(await outbox.add(event, { transaction: inShape(three, shape) })).toBe("duplicate");
+
+        for (const host of [two, three]) {
+          await expectUnharmed(host);
+          await host.end("rollback");
+        }
+        expect(await sql("select count(*)::int as n from $schema.events")).toEqual([{ n: 1 }]);
+      },
+    );
+  });
+
+  describe("under serializable, a payment is no duplicate because another transaction", () => {
+    const payments = [sample("payment"), sample("payment"), sample("payment")] as const;
+
+    const stored = async () =>
+      (await sql("select id from $schema.events order by seq")).map(({ id }) =>
+        payments.findIndex((p) => p.id === id),
+      );
+
+    test("has reported one meanwhile: neither has read anything", async () => {
+      const outbox = await create();
+      const [one, two] = [await begin("serializable"), await begin("serializable")];
+
+      expect(await outbox.add(payments[0], two)).toBe("queued");
+      expect(await outbox.add(payments[1], one)).toBe("queued");
+      await one.end("commit");
+      expect(await outbox.add(payments[2], two)).toBe("queued");
+      await two.end("commit");
+
+      expect(await stored()).toEqual([0, 1, 2]);
+    });
+
+    test.each(Object.entries(shapes))(
+      "has changed what this one has read: it is rejected, if the server's errors come %s",
+      async (_, shape) => {
+        const outbox = await create();
+        const [one, two] = [await begin("serializable"), await begin("serializable")];
+        for (const { run } of [one, two]) await run(`select count(*) from ${database.schema}.events`);
+        expect(await outbox.add(payments[0], one)).toBe("queued");
+        await one.end("commit");
+
+        await expect(outbox.add(payments[1], { transaction: inShape(two, shape) })).rejects.toThrow(
+          "nothing was stored, and the transaction goes on: could not serialize access due to read/write dependencies",
+        );
+
+        await two.end("commit");
+        expect(await stored()).toEqual([0]);
+      },
+    );
+  });
 
   test("may have any `search_path`: what it finds there is not what the outbox's functions call", async () => {
     const outbox = await create();

@@ -1,7 +1,6 @@
 import { beforeAll } from "vitest";
 import { testOutbox } from "../../contract/index.js";
 import type { Address } from "../../helpers/cluster.js";
-import { testLastingUrgency } from "../../helpers/lasting-urgency.js";
 import { type Link, startLink } from "../../helpers/link.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
@@ -43,11 +42,8 @@ function testContract<Pool>(
     maxDeadLetters: 10,
     maxDeadLetterBytes: 50_000,
     reopen: () => reopen(),
-    schedules: true,
-    findsPersons: true,
     cutOff: () => link.cut(),
     restore: () => link.restore(),
     leaseMs: LEASE_MS,
   });
-  testLastingUrgency(() => create({ maxEvents: 100 }));
 }

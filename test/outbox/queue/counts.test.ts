@@ -1,7 +1,14 @@
 import type { OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type CountRow, createCounts } from "../../../src/outbox/queue/counts.js";
+import {
+  type CountRow,
+  changeOf,
+  countsOf,
+  createCounts,
+  storedChange,
+} from "../../../src/outbox/queue/counts.js";
+import { Scope } from "../../../src/outbox/queue/scope.js";
 import { DESTINATION, sample } from "../../contract/samples.js";
 
 /**
@@ -18,7 +25,8 @@ function world(backlog: number) {
   const stored = new Set<OutboxEvent>(Array.from({ length: backlog }, () => sample("payment")));
   const known = new Set(stored);
   let asked: { rows?: readonly CountRow[]; resolve(rows: readonly CountRow[]): void } | undefined;
-  const counts = createCounts(() => new Promise((resolve) => (asked = { resolve })));
+  const scope = new Scope(DESTINATION);
+  const counts = createCounts(() => new Promise((resolve) => (asked = { resolve })), scope);
   let coming = 0;
 
   function request(effect: () => void, work: (answered: Promise<void>) => Promise<unknown>): Request {
@@ -41,19 +49,20 @@ function world(backlog: number) {
     /**
      * What `counts()` of an outbox says: it adds the events that are on their way to the storage.
      */
-    queued: () => counts.current(DESTINATION).queued + coming,
+    queued: () => countsOf(counts.rows, scope).queued + coming,
     add(): Request {
       const event = sample("payment");
       coming++;
       return request(
         () => stored.add(event),
-        (answered) =>
-          counts.during(async () => {
-            await answered;
-            counts.add(DESTINATION, event.kind, 1, { createdAt: event.createdAt });
-            known.add(event);
-            coming--;
-          }),
+        async (answered) => {
+          await counts.during(
+            () => answered,
+            () => [storedChange(event, Date.now())],
+          );
+          known.add(event);
+          coming--;
+        },
       );
     },
     settle(): Request | undefined {
@@ -62,14 +71,16 @@ function world(backlog: number) {
       known.delete(event);
       return request(
         () => stored.delete(event),
-        async (answered) => {
-          await counts.removing([event], () => answered);
-          counts.add(DESTINATION, event.kind, -1);
-        },
+        (answered) =>
+          counts.during(
+            () => answered,
+            () => [changeOf(event, "queued", -1)],
+          ),
       );
     },
-    count(): Request {
+    async count(): Promise<Request> {
       const taken = counts.take();
+      await Promise.resolve();
       return {
         commit() {
           if (!asked) throw new Error("the server was not asked");
@@ -85,15 +96,8 @@ function world(backlog: number) {
 }
 
 function rowsOf(stored: ReadonlySet<OutboxEvent>): CountRow[] {
-  const row = {
-    destination: String(DESTINATION),
-    name: "payment",
-    number: stored.size,
-    created_at: 1,
-    bytes: null,
-    kind: "payment",
-  } as const;
-  return stored.size > 0 ? [row] : [];
+  const payment = { destination: DESTINATION, kind: "payment" } as const;
+  return stored.size > 0 ? [changeOf(payment, "queued", stored.size, { at: 1 })] : [];
 }
 
 async function atOnce(request: Request): Promise<void> {
@@ -103,11 +107,11 @@ async function atOnce(request: Request): Promise<void> {
 
 test("a count that shows another process's events is taken over, although this process adds one and removes one meanwhile", async () => {
   const { queued, stored, add, settle, count } = world(1);
-  await atOnce(count());
+  await atOnce(await count());
   for (let nth = 0; nth < 10; nth++) stored.add(sample("payment"));
   const settling = settle() as Request;
   settling.commit();
-  const counting = count();
+  const counting = await count();
   counting.commit();
   await atOnce(add());
 
@@ -130,7 +134,7 @@ test("the number of events, whenever it is counted, is never less than what wait
     fc.asyncProperty(fc.nat(20), fc.boolean(), steps, async (backlog, beginsAtRest, all) => {
       const { stored, queued, add, settle, count } = world(backlog);
       let isCounted = beginsAtRest;
-      if (beginsAtRest) await atOnce(count());
+      if (beginsAtRest) await atOnce(await count());
       let counting: Request | undefined;
       const begun: Request[] = [];
       const committed: Request[] = [];
@@ -144,7 +148,7 @@ test("the number of events, whenever it is counted, is never less than what wait
         if (does === "add") begun.push(add());
         if (does === "settle") begun.push(...[settle()].filter((each) => each !== undefined));
         if (does === "count" && !counting) {
-          counting = count();
+          counting = await count();
           begun.push(counting);
         }
         if (does === "commit") {
@@ -163,7 +167,7 @@ test("the number of events, whenever it is counted, is never less than what wait
       // Nothing but this process has changed anything.
       if (beginsAtRest) expect(queued()).toBe(stored.size);
 
-      await atOnce(count());
+      await atOnce(await count());
 
       expect(queued()).toBe(stored.size);
     }),

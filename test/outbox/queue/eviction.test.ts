@@ -3,10 +3,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { LEAST_URGENT_FIRST } from "../../../src/conversion/kinds.js";
 import type { Death } from "../../../src/outbox/dead-letters.js";
-import { createCounts } from "../../../src/outbox/queue/counts.js";
+import { changeOf, createCounts } from "../../../src/outbox/queue/counts.js";
 import type { Evicted } from "../../../src/outbox/queue/dead-letters.js";
 import { createEviction } from "../../../src/outbox/queue/eviction.js";
 import { asciiJson } from "../../../src/outbox/queue/rows.js";
+import { Scope } from "../../../src/outbox/queue/scope.js";
 import { DESTINATION, largeSample } from "../../contract/samples.js";
 
 const DEATH: Death = { reason: "rejected", attempts: 1 };
@@ -15,15 +16,17 @@ const DEATH: Death = { reason: "rejected", attempts: 1 };
 function boxOf(bounds: { max: number; maxBytes: number }) {
   const rows: Evicted[] = [];
   const evicted: Evicted[] = [];
-  const counts = createCounts(async () => []);
+  const counts = createCounts(async () => [], new Scope(DESTINATION));
+  const count = ({ event, size }: Evicted, number: 1 | -1) =>
+    counts.add(changeOf(event, DEATH.reason, number, { bytes: number * size }));
   const onDeath = createEviction({
     ...bounds,
     counts,
-    async remove(_destination, kind, limit) {
+    async remove(kind, limit) {
       const removed = rows.filter(({ event }) => event.kind === kind).slice(0, limit);
       for (const each of removed) {
         rows.splice(rows.indexOf(each), 1);
-        counts.addDead(DESTINATION, { kind, reason: DEATH.reason }, -1, each.size);
+        count(each, -1);
       }
       evicted.push(...removed);
       return removed;
@@ -32,12 +35,14 @@ function boxOf(bounds: { max: number; maxBytes: number }) {
   });
   async function die(kind: EventKind, length = 0): Promise<Evicted> {
     const event = largeSample(kind, length);
-    const row = { event, size: asciiJson(event.data).length + asciiJson(DEATH).length };
+    const size = asciiJson(event.data).length + asciiJson(DEATH).length;
+    const row = { event, size };
     rows.push(row);
-    await onDeath(event, DEATH);
+    count(row, 1);
+    await onDeath(size);
     return row;
   }
-  return { rows, evicted, counts, die };
+  return { rows, evicted, counts, count, die };
 }
 
 const deaths = fc.array(fc.tuple(fc.constantFrom(...LEAST_URGENT_FIRST), fc.nat(2_000)), { maxLength: 50 });
@@ -50,9 +55,9 @@ test("the eviction of dead letters stays within its bounds, and drops no payment
         const before = evicted.length;
         await die(kind, length);
         expect(rows.length).toBeLessThanOrEqual(8);
-        expect(counts.dead(DESTINATION)).toBe(rows.length);
-        expect(counts.deadBytes(DESTINATION)).toBe(rows.reduce((sum, { size }) => sum + size, 0));
-        expect(counts.deadBytes(DESTINATION)).toBeLessThanOrEqual(8_000);
+        expect(counts.dead()).toBe(rows.length);
+        expect(counts.deadBytes()).toBe(rows.reduce((sum, { size }) => sum + size, 0));
+        expect(counts.deadBytes()).toBeLessThanOrEqual(8_000);
         const last = evicted.slice(before).at(-1)?.event.kind;
         const left = rows.map(({ event }) => LEAST_URGENT_FIRST.indexOf(event.kind));
         if (last) expect(Math.min(...left, 2)).toBeGreaterThanOrEqual(LEAST_URGENT_FIRST.indexOf(last));
@@ -62,12 +67,12 @@ test("the eviction of dead letters stays within its bounds, and drops no payment
 });
 
 test("the eviction of dead letters drops no more than come if there are more than its bounds allow", async () => {
-  const { rows, counts, evicted, die } = boxOf({ max: 2, maxBytes: 2_000 });
+  const { rows, count, evicted, die } = boxOf({ max: 2, maxBytes: 2_000 });
   const { event, size } = await die("payment", 500);
   // Another process, or a command, has added them.
   for (let nth = 0; nth < 20; nth++) {
     rows.push({ event, size });
-    counts.addDead(DESTINATION, { kind: event.kind, reason: DEATH.reason }, 1, size);
+    count({ event, size }, 1);
   }
   await die("payment", 500);
   expect([rows.length, evicted.length]).toEqual([21, 1]);

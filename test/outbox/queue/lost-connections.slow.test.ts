@@ -1,15 +1,14 @@
 import type { Outbox, OutboxEvent } from "express-affiliate";
 import type { MysqlPool } from "express-affiliate/mysql";
 import type { PostgresPool } from "express-affiliate/postgres";
-import type pg from "pg";
 import { expect, test } from "vitest";
 import type { Verdict } from "../../../src/outbox/claim.js";
 import { retryIn } from "../../contract/recorder.js";
 import { sample } from "../../contract/samples.js";
 import { REJECTED } from "../../contract/stage.js";
 import { delivering } from "../../helpers/deliver.js";
-import { around, describeWithMariaDb } from "../../helpers/mysql.js";
-import { describeWithPostgres } from "../../helpers/postgres.js";
+import { around as aroundMysql, describeWithMariaDb } from "../../helpers/mysql.js";
+import { around as aroundPostgres, describeWithPostgres } from "../../helpers/postgres.js";
 
 /**
  * When a connection is ended: before the server gets a statement, or once it has run it, and its
@@ -44,7 +43,7 @@ async function runCut<T>(when: When, { run, end }: { run: () => Promise<T>; end:
 
 describeWithMariaDb("a connection to MariaDB that is lost", (database) => {
   function cutting(cut: Cut): MysqlPool {
-    return around(database.pool({ connectionLimit: 4 }), (run, sql, { threadId }) => {
+    return aroundMysql(database.pool({ connectionLimit: 4 }), (run, sql, { threadId }) => {
       if (!cut.isDue || !sql.includes(cut.text)) return run();
       cut.isDue = false;
       return runCut(cut.when, { run, end: () => database.sql(`kill ${threadId}`) });
@@ -55,38 +54,15 @@ describeWithMariaDb("a connection to MariaDB that is lost", (database) => {
 
 describeWithPostgres("a connection to PostgreSQL that is lost", (database) => {
   function cutting(cut: Cut): PostgresPool {
-    const pool = database.pool({ max: 4 });
-    const isCut = ({ text }: { text: string }) => cut.isDue && text.includes(cut.text);
-    async function queryCut(client: pg.ClientBase, config: { text: string; values?: unknown[] }) {
+    return aroundPostgres(database.pool({ max: 4 }), async (run, text, client) => {
+      if (!cut.isDue || !text.includes(cut.text)) return run();
       cut.isDue = false;
       const { pid } = (await client.query("select pg_backend_pid() as pid")).rows[0];
-      const end = () => database.sql("select pg_terminate_backend($1, 5000)", [pid]);
-      return runCut(cut.when, { run: () => client.query(config), end });
-    }
-    const query: PostgresPool["query"] = async (config) => {
-      if (!isCut(config)) return pool.query(config);
-      const client = await pool.connect();
-      client.on("error", () => {});
-      try {
-        return await queryCut(client, config);
-      } finally {
-        client.release(true);
-      }
-    };
-    const connect: PostgresPool["connect"] = (callback) =>
-      pool.connect((error, client) => {
-        if (!client) return callback(error, undefined);
-        callback(undefined, {
-          query(given) {
-            const config = typeof given === "string" ? { text: given } : given;
-            return isCut(config) ? queryCut(client, config) : client.query(config);
-          },
-          on: (event, listener) => client.on(event as "error", listener),
-          removeListener: (event, listener) => client.removeListener(event, listener),
-          release: (destroy) => client.release(destroy),
-        });
+      return runCut(cut.when, {
+        run,
+        end: () => database.sql("select pg_terminate_backend($1, 5000)", [pid]),
       });
-    return Object.assign(Object.create(pool), { query, connect });
+    });
   }
   isNoOutage((cut) => database.create({ pool: cutting(cut), listen: false }), [...STATEMENTS, "commit"]);
 });

@@ -1,8 +1,18 @@
+import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
 import { HELD } from "../../../src/outbox/dead-letters.js";
 import type { Outbox } from "../../../src/outbox/outbox.js";
 import { retryIn } from "../../contract/recorder.js";
-import { DESTINATION, LONG_MS, sample, scheduledSample, stranger, withData } from "../../contract/samples.js";
+import {
+  DESTINATION,
+  idsOf,
+  LONG_MS,
+  sample,
+  sampleOf,
+  scheduledSample,
+  stranger,
+  withData,
+} from "../../contract/samples.js";
 import { REJECTED, Stage } from "../../contract/stage.js";
 import { run } from "../../helpers/deliver.js";
 import type { SqlDatabase } from "../../helpers/sql-database.js";
@@ -51,11 +61,10 @@ export function testOperations<Pool>(
 ): void {
   const { create, reopen, sql, upkeep } = database;
   const { name, drop, makeByHand, limited } = about;
+  const listOf = (events: readonly OutboxEvent[]) => events.map(({ id }) => `'${id}'`).join();
   /** Makes known ids so many days older. */
-  const age = (days: number, ids: readonly string[]) =>
-    sql(
-      `update $t.events set at_ms = at_ms - ${days * 86_400_000} where id in (${ids.map((id) => `'${id}'`).join()})`,
-    );
+  const age = (days: number, events: readonly OutboxEvent[]) =>
+    sql(`update $t.events set at_ms = at_ms - ${days * 86_400_000} where id in (${listOf(events)})`);
 
   test("several processes that start at the same moment make the tables once", async () => {
     name("at_once_");
@@ -99,7 +108,7 @@ export function testOperations<Pool>(
 
   test("leaves tables alone that a later version made", async () => {
     await (await create()).close();
-    await sql("insert into $t.migrations (version, at) select 2, at from $t.migrations");
+    await sql("insert into $t.migrations (version, made_at) select 2, made_at from $t.migrations");
 
     await expect(reopen()).rejects.toMatchObject({
       code: expect.stringMatching(/^ERR_AFFILIATE_\w+_NEWER$/),
@@ -160,8 +169,8 @@ export function testOperations<Pool>(
     }
     await stage.giveUp([dead]);
     await stage.empty();
-    await age(31, [old.id, dead.id]);
-    await age(2, [recent.id, oldClick.id]);
+    await age(31, [old, dead]);
+    await age(2, [recent, oldClick]);
 
     await upkeep();
 
@@ -193,6 +202,48 @@ export function testOperations<Pool>(
     expect(delivered.filter((id) => id !== behind.id)).toEqual([first.id, second.id]);
   });
 
+  test.each([
+    ["breaks off", '{"half'],
+    ["is damaged", '{"a":"b"x}'],
+    ["has an id that no column holds", `{"clickId":"${"c".repeat(300)}"}`],
+  ])(
+    "an event whose data %s stops no other, whether it is queued, scheduled or reported in a transaction",
+    async (_, text) => {
+      await using stage = await Stage.open(() => create());
+      const { outbox } = stage;
+      stage.hold();
+      const [queued, behind, later] = [sample("payment"), sample("payment"), sample("payment")];
+      const [due, dueToo] = [scheduledSample(LONG_MS), scheduledSample(LONG_MS)];
+      const [reported, reportedToo] = [sample("payment"), sample("payment")];
+      await stage.add(queued, behind, due, dueToo);
+      const host = await database.begin();
+      for (const event of [reported, reportedToo]) await outbox.add(event, host);
+      await host.end("commit");
+      await sql(`update $t.events set data = '${text}' where id in (${listOf([queued, due, reported])})`);
+      await sql(`update $t.events set at_ms = 1 where id in (${listOf([due, dueToo])})`);
+
+      await stage.add(later);
+      const delivered: string[] = [];
+      stage.delivery.each(({ id, settle }) => {
+        delivered.push(id);
+        settle({ type: "delivered" });
+      });
+      stage.release();
+
+      await expect.poll(() => delivered.length, { timeout: 10_000 }).toBe(4);
+      expect(delivered.sort()).toEqual(idsOf([behind, dueToo, reportedToo, later]).sort());
+      await stage.empty();
+      const letters = await outbox.deadLetters.list();
+      expect(letters.map(({ id, code }) => [id, code]).sort()).toEqual(
+        idsOf([queued, due, reported])
+          .sort()
+          .map((id) => [id, "ERR_UNREADABLE"]),
+      );
+      expect(await outbox.deadLetters.retryAll()).toBe(0);
+      expect(await outbox.deadLetters.retry(due.id)).toBe(false);
+    },
+  );
+
   test("holds, after a restore, scheduled payments that are due alone", async () => {
     const outbox = await create();
     const [due, later] = [scheduledSample(LONG_MS), scheduledSample(2 * LONG_MS)];
@@ -207,25 +258,48 @@ export function testOperations<Pool>(
     });
   });
 
+  test("holds, after a restore, no payment of a host's transaction before its time", async () => {
+    const outbox = await create();
+    outbox.bind(DESTINATION);
+    const [due, later] = [sample("payment"), scheduledSample(LONG_MS)];
+    const host = await database.begin();
+    for (const payment of [due, later]) await outbox.add(payment, host);
+    await host.end("commit");
+
+    expect(await outbox.hold()).toBe(1);
+    expect(await outbox.deadLetters.ids()).toEqual([due.id]);
+    expect(await outbox.look()).toMatchObject({ queued: 1, scheduled: { count: 1 } });
+    expect(await outbox.cancel(later.id)).toBe("cancelled");
+  });
+
   test("a process knows of payments that another one has held without an answer, until one is delivered", async () => {
     const death = { attempts: 1, reason: "unconfirmed" } as const;
     await using stage = await Stage.open(() => create());
     const other = await reopen();
-    const known = async (outbox: Outbox) => (await outbox.circuits?.read(DESTINATION))?.circuits;
+    const known = async (outbox: Outbox) => outbox.unanswered?.("lead/payment");
+    const nothing = { heldMs: [], underWay: [] };
 
     await stage.giveUp([sample("payment")], { ...HELD, attempts: 0 });
     await stage.giveUp([sample("payment")], { ...death, code: "ERR_INTERRUPTED" });
-    expect(await known(other)).toEqual({});
+    expect(await known(other)).toEqual(nothing);
     await stage.giveUp([sample("payment"), sample("payment")], { ...death, code: "ETIMEDOUT" });
-    const circuits = { "lead/payment": expect.objectContaining({ attempts: 2, failed: true }) };
-    expect(await known(other)).toEqual(circuits);
+    const held = { heldMs: [expect.any(Number), expect.any(Number)], underWay: [] };
+    expect(await known(other)).toEqual(held);
     await other.close();
     const restarted = await reopen();
-    expect(await known(restarted)).toEqual(circuits);
+    expect(await known(restarted)).toEqual(held);
 
-    await stage.add(sample("payment"));
-    await stage.delivery.deliverNext();
+    await stage.pause();
+    await stage.add(sampleOf("bob@shop.example", "payment"));
+    expect(await stage.outbox.erase({ email: "bob@shop.example" })).toBe(1);
+    for (const outbox of [stage.outbox, restarted]) expect(await known(outbox)).toEqual(held);
+    stage.release();
+
+    const { settle } = await stage.handOver(sample("payment"));
+    expect(await known(stage.outbox)).toEqual(held);
+    expect(await known(restarted)).toEqual({ ...held, underWay: [expect.any(Number)] });
+    settle({ type: "delivered" });
     await stage.empty();
-    for (const outbox of [stage.outbox, restarted]) expect(await known(outbox)).toEqual({});
+    for (const outbox of [stage.outbox, restarted]) expect(await known(outbox)).toEqual(nothing);
   });
 }

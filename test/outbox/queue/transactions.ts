@@ -1,10 +1,11 @@
 import type { OutboxEvent } from "express-affiliate";
+import type { PostgresTransaction } from "express-affiliate/postgres";
 import { describe, expect, test } from "vitest";
 import { clicksOf } from "../../contract/clicks.js";
 import { LONG_MS, lane, sample, scheduledSample, stranger } from "../../contract/samples.js";
-import { Stage } from "../../contract/stage.js";
+import { onStage, Stage } from "../../contract/stage.js";
 import type { HostTransaction, SqlDatabase } from "../../helpers/sql-database.js";
-import { trackerWithService } from "../../helpers/tracker-with-service.js";
+import { trackerWithService } from "../../helpers/tracker.js";
 
 export async function expectUnharmed({ run }: HostTransaction): Promise<void> {
   expect(await run("select 42 as answer")).toEqual([{ answer: 42 }]);
@@ -26,9 +27,37 @@ export async function expectRejected(
   await host.end("commit");
 }
 
+type Shape = (error: Error, statement: string) => Error;
+
+/** What libraries make of an error of the server, and of the statement with its values. */
+export const shapes: Readonly<Record<string, Shape>> = {
+  "as they are": (error) => error,
+  "as a cause, as Drizzle has them": (cause, statement) => new Error(`Failed query: ${statement}`, { cause }),
+  "as a parent, as Sequelize has them": (parent) => Object.assign(new Error("Validation error"), { parent }),
+  "after the statement, as Knex has them": (error, statement) =>
+    Object.assign(error, { message: `${statement} - ${error.message}` }),
+  "in a text beside a code of the library's own, as Prisma has them": (error) => {
+    const { code, errno = code, message } = error as Error & { code?: string; errno?: number };
+    return Object.assign(new Error(`\nRaw query failed. Code: \`${errno}\`. Message: \`${message}\``), {
+      code: "P2010",
+    });
+  },
+};
+
+/** The transaction as a library shows it. */
+export function inShape({ transaction }: Pick<HostTransaction, "transaction">, shape: Shape) {
+  const host = transaction as PostgresTransaction;
+  return {
+    query: (text: string, values: unknown[] = []) =>
+      host.query(text, values).catch((error) => {
+        throw shape(error, `${text}\nparams: ${values}`);
+      }),
+  };
+}
+
 /** Reports in the host's own transaction, in either database. */
 export function testTransactions(
-  { create, sql, begin }: SqlDatabase,
+  { create, sql, begin, eventsTable }: SqlDatabase,
   {
     isolations,
     limits,
@@ -41,6 +70,8 @@ export function testTransactions(
     poolOfOne: () => unknown;
   },
 ): void {
+  const testOnStage = onStage(test, create);
+
   test("a payment is reported if and only if its order commits", async () => {
     const { tracker, posted } = await trackerWithService({ outbox: await create() });
     await sql("create table orders (id integer)");
@@ -82,46 +113,193 @@ export function testTransactions(
     },
   );
 
-  test("what is reported after a commit goes after it, even if no process has looked meanwhile", async () => {
-    await using stage = await Stage.open(() => create());
+  testOnStage(
+    "what is reported after a commit goes after it, even if no process has looked meanwhile",
+    async (stage) => {
+      const visitor = stranger();
+      const [first, second] = [sample("registration", visitor), sample("payment", visitor)];
+      const host = await begin();
+      await stage.outbox.add(first, host);
+      await host.end("commit");
+      await stage.add(second);
+
+      stage.start();
+      await stage.delivers(first, second);
+    },
+  );
+
+  /** Has an event be another process's, as one that is giving it its place. */
+  async function lock({ id }: OutboxEvent, { run }: HostTransaction): Promise<void> {
+    const [{ seq }] = await sql(`select seq from $t.events where id = '${id}'`);
+    // By its number: otherwise MySQL may make the inserts of other events wait.
+    await run(`select seq from ${eventsTable()} where seq = ${seq} for update`);
+  }
+
+  testOnStage(
+    "what another process is giving its place goes before its visitor's later events, and holds up no others",
+    async (stage) => {
+      const visitor = stranger();
+      const other = sample("payment");
+      const [first, second] = [sample("registration", visitor), sample("payment", visitor)];
+      const [host, placer] = [await begin(), await begin()];
+      for (const event of [first, second, other]) await stage.outbox.add(event, host);
+      await host.end("commit");
+      await lock(first, placer);
+
+      stage.start();
+      await stage.delivers(other);
+      await placer.end("rollback");
+      await stage.delivers(first, second);
+    },
+  );
+
+  testOnStage(
+    "what is reported after a commit goes after it, even while another process gives it its place",
+    async (stage) => {
+      const visitor = stranger();
+      const other = sample("payment");
+      const [first, second] = [sample("registration", visitor), sample("payment", visitor)];
+      const [host, placer] = [await begin(), await begin()];
+      await stage.outbox.add(first, host);
+      await host.end("commit");
+      await lock(first, placer);
+
+      const reported = stage.outbox.add(second);
+      await stage.add(other);
+      stage.start();
+      await stage.delivers(other);
+      await placer.end("rollback");
+      await stage.delivers(first, second);
+      expect(await reported).not.toBe("duplicate");
+    },
+  );
+
+  testOnStage(
+    "two transactions about one visitor wait for nothing, hold up nobody, and go in the order in which they commit",
+    async (stage) => {
+      const visitor = stranger();
+      const [first, second] = [sample("click", visitor), sample("registration", visitor)];
+      const [one, two] = [await begin(), await begin()];
+      stage.start();
+      expect(await stage.outbox.add(first, one)).toBe("queued");
+      expect(await stage.outbox.add(second, two)).toBe("queued");
+      const others = Array.from({ length: 20 }, () => sample("payment"));
+      await stage.add(...others);
+      await stage.delivers(...others);
+
+      await two.end("commit");
+      const underWay = await stage.delivery.next();
+      expect(underWay.id).toBe(second.id);
+      await one.end("commit");
+
+      // Of another visitor: what is sent after it shows that the click is held back, and not late.
+      const other = sample("payment");
+      await stage.add(other);
+      await stage.delivers(other);
+      underWay.settle({ type: "delivered" });
+      await stage.delivers(first);
+    },
+  );
+
+  testOnStage(
+    "two transactions about a visitor who has a later event go after it, in their order",
+    async (stage) => {
+      const visitor = stranger();
+      const [click, ...both] = [
+        sample("click", visitor),
+        sample("registration", visitor),
+        sample("payment", visitor),
+      ] as const;
+      const [one, two] = [await begin(), await begin()];
+      await stage.outbox.add(both[0], one);
+      await stage.add(click);
+      await stage.outbox.add(both[1], two);
+      await one.end("commit");
+      await two.end("commit");
+
+      stage.start();
+      await stage.delivers(click, ...both);
+    },
+  );
+
+  /** Two payments whose ids are neighbours in an index of ids, of whatever others there are. */
+  function neighbours(visitor = stranger()): readonly [OutboxEvent, OutboxEvent] {
+    return [
+      { ...sample("payment", visitor), id: "order-1" },
+      { ...sample("payment"), id: "order-2" },
+    ];
+  }
+
+  /** The first is committed while an event of its visitor is under way. The second is in a transaction that is `open`. */
+  async function committedBehind(stage: Stage) {
     const visitor = stranger();
-    const [first, second] = [sample("registration", visitor), sample("payment", visitor)];
-    const host = await begin();
-    await stage.outbox.add(first, host);
-    await host.end("commit");
-    await stage.add(second);
+    const [first, second] = neighbours(visitor);
+    const [open, other] = [await begin(), await begin()];
+    await stage.outbox.add(second, open);
+    await stage.outbox.add(first, other);
+    const underWay = await stage.handOver(sample("registration", visitor));
+    await other.end("commit");
+    return { first, second, open, underWay };
+  }
 
-    stage.start();
-    await stage.delivers(first, second);
-  });
+  testOnStage(
+    "an open transaction holds up no delivery of the event whose id is next to its own",
+    async (stage) => {
+      const [first, second] = neighbours();
+      const [one, two] = [await begin(), await begin()];
+      stage.start();
+      await stage.outbox.add(second, one);
+      await stage.outbox.add(first, two);
+      await two.end("commit");
 
-  test("two transactions about one visitor wait for nothing, hold up nobody, and go in the order in which they commit", async () => {
-    await using stage = await Stage.open(() => create());
-    const visitor = stranger();
-    const [first, second] = [sample("click", visitor), sample("registration", visitor)];
-    const [one, two] = [await begin(), await begin()];
-    stage.start();
-    expect(await stage.outbox.add(first, one)).toBe("queued");
-    expect(await stage.outbox.add(second, two)).toBe("queued");
-    const others = Array.from({ length: 20 }, () => sample("payment"));
-    await stage.add(...others);
-    await stage.delivers(...others);
+      await stage.delivers(first);
+      await one.end("commit");
+      await stage.delivers(second);
+    },
+  );
 
-    await two.end("commit");
-    const underWay = await stage.delivery.next();
-    expect(underWay.id).toBe(second.id);
-    await one.end("commit");
+  testOnStage(
+    "an open transaction holds up nobody if such an event's visitor has others, which go first",
+    async (stage) => {
+      const { first, second, open, underWay } = await committedBehind(stage);
 
-    // Of another visitor: what is sent after it shows that the click is held back, and not late.
-    const other = sample("payment");
-    await stage.add(other);
-    await stage.delivers(other);
-    underWay.settle({ type: "delivered" });
-    await stage.delivers(first);
-  });
+      const other = sample("payment");
+      await stage.add(other);
+      await stage.delivers(other);
+      underWay.settle({ type: "delivered" });
+      await stage.delivers(first);
+      await open.end("commit");
+      await stage.delivers(second);
+    },
+  );
 
-  test("a click in the host's own transaction makes the visitor's oldest give way", async () => {
-    await using stage = await Stage.open(() => create());
+  testOnStage(
+    "an open transaction keeps no such event from its place behind later events of its visitor",
+    async (stage) => {
+      const { first, open, underWay } = await committedBehind(stage);
+
+      await expect.poll(() => sql(`select id from $queued where id = '${first.id}'`)).toHaveLength(1);
+      await open.end("rollback");
+      underWay.settle({ type: "delivered" });
+      await stage.delivers(first);
+    },
+  );
+
+  testOnStage(
+    "an open transaction keeps no dead letter with such an id from being queued again",
+    async (stage) => {
+      const [dead, other] = neighbours();
+      await stage.giveUp([dead]);
+      const host = await begin();
+      await stage.outbox.add(other, host);
+
+      expect(await stage.outbox.deadLetters.retry(dead.id)).toBe(true);
+      await stage.delivers(dead);
+      await host.end("rollback");
+    },
+  );
+
+  testOnStage("a click in the host's own transaction sheds the visitor's oldest", async (stage) => {
     stage.hold();
     const [last, ...clicks] = clicksOf(101) as [OutboxEvent, ...OutboxEvent[]];
     await Promise.all(clicks.map((click) => stage.add(click)));
@@ -137,26 +315,58 @@ export function testTransactions(
     await stage.holds(100);
   });
 
-  test("scheduled payments are part of it, and are cancelled only once it has committed", async () => {
-    await using stage = await Stage.open(() => create());
-    const [committed, rolledBack] = [scheduledSample(LONG_MS), scheduledSample(LONG_MS)];
-    for (const [payment, how] of [
-      [rolledBack, "rollback"],
-      [committed, "commit"],
-    ] as const) {
-      const host = await begin();
-      expect(await stage.outbox.add(payment, host)).toBe("queued");
-      expect(await stage.outbox.cancel?.(payment.id)).toBe("unknown");
-      await host.end(how);
-    }
-    stage.hold();
-    expect(await stage.outbox.cancel?.(rolledBack.id)).toBe("unknown");
-    expect(await stage.outbox.cancel?.(committed.id)).toBe("cancelled");
-    expect(await stage.outbox.add(committed)).toBe("duplicate");
+  testOnStage(
+    "a scheduled payment can be cancelled while another process gives it its place",
+    async (stage) => {
+      const payment = scheduledSample(LONG_MS);
+      const [host, placer] = [await begin(), await begin()];
+      await stage.outbox.add(payment, host);
+      await host.end("commit");
+      await lock(payment, placer);
+
+      const cancelled = stage.outbox.cancel(payment.id);
+      const other = sample("payment");
+      stage.start();
+      await stage.add(other);
+      await stage.delivers(other);
+      await placer.end("rollback");
+      expect(await cancelled).toBe("cancelled");
+    },
+  );
+
+  testOnStage("to cancel what cannot be cancelled brings it before no earlier event", async (stage) => {
+    const visitor = stranger();
+    const [first, second] = [sample("registration", visitor), sample("payment", visitor)];
+    const host = await begin();
+    for (const event of [first, second]) await stage.outbox.add(event, host);
+    await host.end("commit");
+
+    expect(await stage.outbox.cancel(second.id)).toBe("sent");
+    stage.start();
+    await stage.delivers(first, second);
   });
 
-  test("two transactions that report two visitors in opposite order both commit", async () => {
-    await using stage = await Stage.open(() => create());
+  testOnStage(
+    "scheduled payments are part of it, and are cancelled only once it has committed",
+    async (stage) => {
+      const [committed, rolledBack] = [scheduledSample(LONG_MS), scheduledSample(LONG_MS)];
+      for (const [payment, how] of [
+        [rolledBack, "rollback"],
+        [committed, "commit"],
+      ] as const) {
+        const host = await begin();
+        expect(await stage.outbox.add(payment, host)).toBe("queued");
+        expect(await stage.outbox.cancel(payment.id)).toBe("unknown");
+        await host.end(how);
+      }
+      stage.hold();
+      expect(await stage.outbox.cancel(rolledBack.id)).toBe("unknown");
+      expect(await stage.outbox.cancel(committed.id)).toBe("cancelled");
+      expect(await stage.outbox.add(committed)).toBe("duplicate");
+    },
+  );
+
+  testOnStage("two transactions that report two visitors in opposite order both commit", async (stage) => {
     const [ann, bob] = [stranger(), stranger()];
     const [one, two] = [await begin(), await begin()];
 
@@ -187,6 +397,32 @@ export function testTransactions(
       await two.end("commit");
       await one.end("commit");
     });
+
+    test.each(Object.entries(shapes))(
+      "and says no more than the server's words, if its errors come %s",
+      async (_, shape) => {
+        const { tracker, lines } = await trackerWithService({ outbox: await create() });
+        const told: string[] = [];
+        tracker.on("dropped", ({ message }) => told.push(message));
+        const ann = { customerId: "c-1", customerName: "Ann Lee 40001", email: "ann@shop.example" };
+        const [one, two] = [await begin(), await begin()];
+        const visitor = { sessionId: "s-1213" };
+        await tracker.trackRegistration(ann, visitor, { transaction: one.transaction });
+        const [limit = "", says = ""] = Object.entries(limits)[0] ?? [];
+        await two.run(limit);
+
+        const transaction = inShape(two, shape);
+        const receipt = await tracker.trackRegistration(ann, visitor, { transaction });
+
+        expect(receipt).toEqual({ outcome: "rejected", reason: "outbox" });
+        expect(told).toEqual([expect.stringContaining(`the transaction goes on: ${says}`)]);
+        expect(lines.join("\n")).toContain(says);
+        for (const text of [...told, ...lines]) expect(text).not.toMatch(/Ann|insert|s-1213/);
+        await expectUnharmed(two);
+        await two.end("commit");
+        await one.end("commit");
+      },
+    );
 
     test("a bound reached", async () => {
       const outbox = await create({ maxEvents: 1 });

@@ -1,5 +1,5 @@
 import type { Database, Statements, Value, Words } from "../../queue/database.js";
-import { type ColumnType, columnsOf, statementsTo, type Table } from "../../queue/tables.js";
+import { type ColumnType, columnsOf, NEWEST_VERSION, statementsTo, type Table } from "../../queue/tables.js";
 import { type Database as Connection, type Statement, transactionsOf } from "./sqlite.js";
 
 const TYPES: Record<Exclude<ColumnType, object>, string> = {
@@ -46,10 +46,19 @@ function createTable(table: Table): string[] {
   ];
 }
 
-/** The statements that lead to a version of the tables, for a connection alone. */
-export function statementsOf(version: number): string[] {
+/**
+ * The numbers of the file's format (`user_version`): that of the tables' first version, and of the
+ * newest. 1 was that of a file that was never published.
+ */
+export const FORMAT = { first: 2, newest: NEWEST_VERSION + 1 } as const;
+
+/** The n-th leads to the tables' version n. A published one never changes. */
+export function migrations(): readonly string[] {
+  // Here, no transaction gives a statement its time.
   const now = "cast(unixepoch() * 1000 as integer)";
-  return statementsTo(version, { ...words, now }, createTable);
+  return Array.from({ length: NEWEST_VERSION }, (_, nth) =>
+    statementsTo(nth + 1, { ...words, now }, createTable).join(";\n"),
+  );
 }
 
 // Each list of values has a length: many make many texts.

@@ -2,7 +2,7 @@ import { closeSync, lstatSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { OutboxError } from "../../../shared/errors.js";
 import { makeDirectory, protectDirectory, protectFiles, statIfThere } from "./access.js";
-import { FORMAT, migrations } from "./schema.js";
+import { FORMAT, migrations } from "./dialect.js";
 import { type Database, failureOf, loadEngine, transactionsOf, whenFree } from "./sqlite.js";
 
 const PAGE_BYTES = 4_096;
@@ -12,6 +12,9 @@ const WAL_BYTES = 4 * 1024 * 1024;
 const LONG_WAL_BYTES = 64 * 1024 * 1024;
 // Eight times SQLite's default, and taken only if used: ids lie all over their index.
 const CACHE_BYTES = 16 * 1024 * 1024;
+// A full file (its bound was lowered, or its content underestimated) grows a little when it is
+// opened: a claim needs pages, too (24 measured), and without claims no event leaves.
+const SPARE_PAGES = 256;
 // Earlier versions can damage a shared file (sqlite.org/wal.html, "the WAL-reset bug").
 const SHAREABLE_FROM = "3.51.3";
 const WAIT_FOR_ANOTHER_MS = 5_000;
@@ -145,6 +148,8 @@ function makeFirstAccess(
 }
 
 function configure(db: Database, maxBytes: number): void {
+  const most = Math.ceil(maxBytes / PAGE_BYTES);
+  const { page_count: pages } = db.prepare("pragma page_count").get();
   db.exec(`
     pragma auto_vacuum = incremental;
     pragma journal_mode = wal;
@@ -153,7 +158,7 @@ function configure(db: Database, maxBytes: number): void {
     pragma wal_autocheckpoint = ${WAL_BYTES / PAGE_BYTES};
     pragma journal_size_limit = ${WAL_BYTES};
     pragma cache_size = -${CACHE_BYTES / 1024};
-    pragma max_page_count = ${Math.ceil(maxBytes / PAGE_BYTES)};
+    pragma max_page_count = ${Math.max(most, pages + SPARE_PAGES)};
     begin immediate;
     commit;
   `);

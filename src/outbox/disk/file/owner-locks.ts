@@ -1,9 +1,11 @@
 import { closeSync, fstatSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { harmless } from "../../../shared/harmless.js";
-import { type Database, failureOf, loadEngine } from "./sqlite.js";
+import { type Database, failureOf, loadEngine, whenFree } from "./sqlite.js";
 
 const SUFFIX = ".owner-";
+// The thread before this one may still be ending.
+const PATIENCE_MS = 1_000;
 
 /**
  * A lock for each process that uses the file, on a small SQLite file beside the outbox's. When the
@@ -16,12 +18,12 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
   const lockFileOf = (other: string) => statSync(lockPathOf(other), { throwIfNoEntry: false });
 
   /** Returns the lock; `undefined` if another process has it. */
-  function lock(path: string): Database | undefined {
+  function lock(path: string, patienceMs = 0): Database | undefined {
     const db = loadEngine(engine).open(path);
     try {
       // Nothing is written, so it needs no journal beside it.
       db.exec("pragma journal_mode = memory");
-      db.exec("begin exclusive");
+      whenFree(() => db.exec("begin exclusive"), patienceMs);
       return db;
     } catch (error) {
       db.close();
@@ -38,7 +40,7 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
     const file = openSync(lockPath, "w", 0o600);
     const { ino } = fstatSync(file);
     closeSync(file);
-    const db = lock(lockPath);
+    const db = lock(lockPath, PATIENCE_MS);
     if (db) own = { db, ino };
   }
 

@@ -44,7 +44,7 @@ interface Use {
   readonly engine: string;
   outboxes: number;
   /** The client ids of the trackers that use it. */
-  readonly destinations: number[];
+  readonly clientIds: number[];
 }
 
 // Kept for the process: a second copy of this package brings a second copy of SQLite.
@@ -62,7 +62,7 @@ export function useOneCopy(path: string, engine: string) {
   ofProcess[REGISTRY] ??= new Map();
   const files = ofProcess[REGISTRY];
   const file = realPath(path);
-  const use = files.get(file) ?? { engine, outboxes: 0, destinations: [] };
+  const use = files.get(file) ?? { engine, outboxes: 0, clientIds: [] };
   if (use.engine !== engine) {
     throw new OutboxError(
       "ERR_AFFILIATE_DISK_COPIES",
@@ -74,14 +74,14 @@ export function useOneCopy(path: string, engine: string) {
   let own: number | undefined;
   return {
     /** Returns whether another tracker with this client id uses the file. */
-    begin(destination: number): boolean {
-      const isUsed = use.destinations.includes(destination);
-      own = destination;
-      use.destinations.push(destination);
+    begin(clientId: number): boolean {
+      const isUsed = use.clientIds.includes(clientId);
+      own = clientId;
+      use.clientIds.push(clientId);
       return isUsed;
     },
     end(): void {
-      if (own !== undefined) use.destinations.splice(use.destinations.indexOf(own), 1);
+      if (own !== undefined) use.clientIds.splice(use.clientIds.indexOf(own), 1);
       if (--use.outboxes === 0) files.delete(file);
     },
   };

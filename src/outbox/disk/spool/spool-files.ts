@@ -8,7 +8,6 @@ import {
   openSync,
   readdirSync,
   readSync,
-  renameSync,
   rmSync,
   writeSync,
 } from "node:fs";
@@ -39,7 +38,6 @@ export const spoolPath = (path: string, owner: string, nth: number): string =>
 export function createSpoolFile(path: string) {
   makeDirectory(dirname(path));
   const fd = openSync(path, "ax", 0o600);
-  let at = path;
 
   return {
     /** Returns the number of bytes. */
@@ -56,15 +54,11 @@ export function createSpoolFile(path: string) {
       return nlink === 0 ? "deleted" : "mine";
     },
     empty: () => ftruncateSync(fd),
-    rename(to: string): void {
-      renameSync(at, to);
-      at = to;
-    },
     flush: () => fsyncSync(fd),
     close: () => closeSync(fd),
     remove(): void {
       closeSync(fd);
-      rmSync(at, { force: true });
+      rmSync(path, { force: true });
     },
   };
 }

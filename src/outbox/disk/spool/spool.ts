@@ -2,7 +2,7 @@ import type { OutboxEvent } from "../../../conversion/events.js";
 import type { Clock } from "../../../shared/clock.js";
 import { OutboxError } from "../../../shared/errors.js";
 import { MIB } from "../../option-types.js";
-import type { Spool } from "../../spool.js";
+import type { Spool } from "../../pending-events.js";
 import { problemOf } from "../file/sqlite.js";
 import { createSpoolFile, lineOf, type SpoolFile, spoolPath } from "./spool-files.js";
 
@@ -10,8 +10,8 @@ import { createSpoolFile, lineOf, type SpoolFile, spoolPath } from "./spool-file
 const EMPTY_AFTER_MS = 100;
 // Some thousand lines. Under load there may be no moment at which nothing waits.
 const LONG_BYTES = MIB;
-// Some hundred lines, which are written anew within a few milliseconds.
-const FEW_BYTES = MIB / 8;
+// Their lines are written anew within a few milliseconds.
+const FEW = 300;
 const RETRY_MS = 5_000;
 // Looking costs as much as writing a line. Who seals a file reads it again after more than this.
 const LOOK_AFTER_MS = 100;
@@ -34,13 +34,13 @@ export function createSpool(
   },
 ) {
   const { maxBytes, clock, onTrouble } = parts;
-  /** The events that wait, and how many bytes each has in the file. */
-  const waiting = new Map<OutboxEvent, number>();
-  let waitingBytes = 0;
+  const waiting = new Set<OutboxEvent>();
   let owner: string | undefined;
   let files = 0;
   let file: SpoolFile | undefined;
   let bytes = 0;
+  /** How many the file began with. */
+  let bytesAtFirst = 0;
   let lookedAt = Number.NEGATIVE_INFINITY;
   let isWhole = false;
   let cancelRetry: (() => void) | undefined;
@@ -48,48 +48,44 @@ export function createSpool(
 
   function write(event: OutboxEvent): void {
     const line = lineOf(event);
-    if (clock.monotonic() - lookedAt >= LOOK_AFTER_MS) look();
-    if (bytes > LONG_BYTES && waitingBytes < FEW_BYTES) replace(waiting.keys());
-    if (waiting.get(event) !== 0) return;
+    const before = file;
+    if (clock.monotonic() - lookedAt >= LOOK_AFTER_MS) look([event]);
+    if (bytes > bytesAtFirst + LONG_BYTES && waiting.size <= FEW) replace(waiting);
+    if (file !== before) return;
     if (!file || bytes + line.length > maxBytes) throw tooLong(path, maxBytes);
-    note(event, file.append(line));
+    bytes += file.append(line);
   }
 
-  /** Begins another file if this one must not be written. */
-  function look(): void {
+  /** Begins another file if this one must not be written. `news`: not in it yet. */
+  function look(news: readonly OutboxEvent[]): void {
     lookedAt = clock.monotonic();
     const state = file?.state;
-    if (state === "deleted") replace(waiting.keys());
+    if (state === "deleted") replace(waiting);
     if (state !== "sealed") return;
     // That process stores its lines, and removes it.
     file?.close();
     file = undefined;
-    replace([]);
-  }
-
-  function note(event: OutboxEvent, size: number): void {
-    bytes += size;
-    waitingBytes += size - (waiting.get(event) ?? 0);
-    waiting.set(event, size);
+    replace(news);
   }
 
   /** Begins another file with these events. */
   function replace(events: Iterable<OutboxEvent>): void {
     if (owner === undefined) return;
     const next = createSpoolFile(spoolPath(path, owner, ++files));
-    const before = { file, bytes };
-    bytes = 0;
+    // An empty line shows whether the disk is full, even if nothing waits.
+    let written = 0;
     try {
-      // Shows whether the disk is full, even if nothing waits.
-      next.append("\n");
-      for (const event of events) note(event, next.append(lineOf(event)));
+      written += next.append("\n");
+      for (const event of events) written += next.append(lineOf(event));
     } catch (error) {
       next.remove();
-      ({ bytes } = before);
       throw error;
     }
+    const before = file;
     file = next;
-    before.file?.remove();
+    bytes = written;
+    bytesAtFirst = written;
+    before?.remove();
   }
 
   function attempt(task: () => void): void {
@@ -101,42 +97,42 @@ export function createSpool(
     } catch (error) {
       isWhole = false;
       onTrouble(problemOf(error, `${path}-spool`));
-      cancelRetry ??= clock.after(RETRY_MS, retry);
+      cancelRetry ??= clock.after(RETRY_MS, rewrite);
     }
   }
 
-  function retry(): void {
+  function rewrite(): void {
+    cancelRetry?.();
     cancelRetry = undefined;
-    // To write much would block the host.
-    if (waitingBytes < FEW_BYTES) attempt(() => replace(waiting.keys()));
-    else cancelRetry = clock.after(RETRY_MS, retry);
+    // To write many would block the host.
+    if (waiting.size <= FEW) attempt(() => replace(waiting));
+    else cancelRetry = clock.after(RETRY_MS, rewrite);
   }
 
   function empty(): void {
     cancelEmptying = undefined;
     if (waiting.size > 0 || !isWhole) return;
-    attempt(() => file?.empty());
-    bytes = 0;
+    attempt(() => {
+      look([]);
+      file?.empty();
+      bytes = 0;
+      bytesAtFirst = 0;
+    });
   }
 
   return {
-    /** The thread begins under this name. Its lock shows that this process lives. */
+    /** Begins a file under this name. The thread's lock shows that its process lives. */
     begin(name: string): void {
       owner = name;
-      attempt(() => {
-        if (!file || !isWhole) return replace(waiting.keys());
-        look();
-        file.rename(spoolPath(path, name, ++files));
-      });
+      rewrite();
     },
     /** The directory may be another one than before. */
-    renew: () => attempt(() => replace(waiting.keys())),
+    renew: rewrite,
     add(event) {
-      waiting.set(event, 0);
+      waiting.add(event);
       if (isWhole) attempt(() => write(event));
     },
     remove(event) {
-      waitingBytes -= waiting.get(event) ?? 0;
       waiting.delete(event);
       if (waiting.size === 0) cancelEmptying ??= clock.after(EMPTY_AFTER_MS, empty);
     },

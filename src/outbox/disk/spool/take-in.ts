@@ -31,7 +31,6 @@ export function createTakeIn(
   let current: Reading | undefined;
   /** Files whose lines are stored. */
   let settling: Reading[] = [];
-  const unreadable = new Set<string>();
   let ending: string | undefined;
 
   function next(isThorough: boolean): Reading | undefined {
@@ -43,15 +42,14 @@ export function createTakeIn(
       reading.remove();
     }
     for (const spool of spoolsBeside(path)) {
-      if (settling.some((each) => each.path === spool.path) || unreadable.has(spool.path)) continue;
+      if (settling.some((each) => each.path === spool.path)) continue;
       const isWanted = spool.bytes > 0 || isThorough;
       if (!isWanted || !(spool.owner === ending || isGone(spool.owner))) continue;
       try {
         const settleMs = spool.owner === ending ? 0 : SETTLE_MS;
         return startReading(spool, clock.monotonic() + settleMs);
       } catch {
-        // Another process may have been faster.
-        unreadable.add(spool.path);
+        // Another process was faster, or it cannot be changed at the moment.
       }
     }
     return undefined;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { notBeforeOf, type OutboxEvent } from "../../../conversion/events.js";
+import type { OutboxEvent } from "../../../conversion/events.js";
 import { CLICKS_OF_A_VISITOR } from "../../outbox.js";
-import type { Counts } from "../../queue/counts.js";
+import { type Counts, changeOf, storedChange } from "../../queue/counts.js";
 import type { Queue } from "../../queue/queue.js";
 import { sizeOf } from "../../queue/rows.js";
 import type { SqliteDatabase } from "../file/dialect.js";
@@ -11,7 +11,7 @@ import type { createSpace } from "./space.js";
 /** Stores events in a pass, if there is space. */
 export function createAppends(options: {
   database: SqliteDatabase;
-  queue: Pick<Queue, "append" | "reportedAt" | "shedClicks">;
+  queue: Pick<Queue, "append" | "newRow" | "shedClicks">;
   counts: Counts;
   space: ReturnType<typeof createSpace>;
   now: () => number;
@@ -27,8 +27,8 @@ export function createAppends(options: {
     if (space.fits(events)) return store(events);
     const outcomes: Results["append"][] = [];
     for (const event of events) {
-      const isKnown = (await queue.reportedAt(event.id, event.destination)) !== undefined;
-      if (isKnown) outcomes.push("duplicate");
+      const { text, values } = queue.newRow(event).known;
+      if ((await database.rows(text, values)).length > 0) outcomes.push("duplicate");
       else outcomes.push(...((await space.make(event)) ? await store([event]) : (["full"] as const)));
     }
     return outcomes;
@@ -43,15 +43,9 @@ export function createAppends(options: {
     );
     const crowded = new Map<string, OutboxEvent>();
     for (const [nth, event] of events.entries()) {
-      const { destination, kind, createdAt } = event;
       if (stored[nth] === "duplicate") continue;
-      const notBefore = notBeforeOf(event) ?? 0;
-      const isScheduled = notBefore > now();
-      counts.add(destination, isScheduled ? "scheduled" : kind, 1, {
-        createdAt: isScheduled ? notBefore : createdAt,
-        bytes: sizeOf(event),
-      });
-      if (stored[nth] === "crowded") crowded.set(`${destination} ${namesOf(event)}`, event);
+      counts.add(storedChange(event, now(), sizeOf(event)));
+      if (stored[nth] === "crowded") crowded.set(namesOf(event), event);
     }
     for (const event of crowded.values()) await shedClicks(event);
     return stored.map((each) => (each === "crowded" ? "queued" : each));
@@ -59,7 +53,7 @@ export function createAppends(options: {
 
   async function shedClicks(crowded: OutboxEvent): Promise<void> {
     for (const event of await queue.shedClicks(crowded, CLICKS_OF_A_VISITOR)) {
-      counts.add(event.destination, "click", -1, { bytes: -sizeOf(event) });
+      counts.add(changeOf(event, "queued", -1, { bytes: -sizeOf(event) }));
       onDropped({ event, reason: "visitor-full" });
     }
   }
@@ -67,6 +61,6 @@ export function createAppends(options: {
   return append;
 }
 
-function namesOf({ data: { sessionId, clickId } }: OutboxEvent): string {
-  return `${sessionId} ${clickId}`;
+function namesOf({ destination, data: { sessionId, clickId } }: OutboxEvent): string {
+  return `${destination} ${sessionId} ${clickId}`;
 }

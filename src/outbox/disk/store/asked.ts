@@ -1,6 +1,5 @@
 import type { Verdict } from "../../claim.js";
 import type { DurableStorage } from "../../durable.js";
-import type { Letter } from "../../queue/dead-letters.js";
 import { pagesOf } from "../../queue/personal.js";
 import type { Ask, DiskClaim, RequestOf } from "./requests.js";
 
@@ -22,36 +21,30 @@ export function settling(
  * again.
  */
 export function storageThrough(ask: Ask, onQueued: () => void = () => {}) {
-  async function retry(letters: readonly Letter[]): Promise<number> {
+  async function retry(ids: readonly string[]): Promise<number> {
     let retried = 0;
-    for (let from = 0; from < letters.length; from += RETRIED_AT_ONCE) {
-      retried += await ask({ type: "retry", letters: letters.slice(from, from + RETRIED_AT_ONCE) });
-    }
+    for (let from = 0; from < ids.length; from += RETRIED_AT_ONCE)
+      retried += await ask({ type: "retry", ids: ids.slice(from, from + RETRIED_AT_ONCE) });
     onQueued();
     return retried;
   }
 
   return {
+    look: () => ask({ type: "count" }),
     deadLetters: {
-      list: (query, destination) => ask({ type: "list", query, destination }),
-      sums: (filter, destination) => ask({ type: "sums", filter, destination }),
-      ids: (filter, destination) => ask({ type: "ids", filter, destination }),
-      retry: async (id, destination) => (await retry(await ask({ type: "one letter", id, destination }))) > 0,
-      retryAll: async (filter, destination) => retry(await ask({ type: "retried", filter, destination })),
-      discard: (id, destination) => ask({ type: "discard", id, destination }),
+      list: (query) => ask({ type: "list", query }),
+      sums: (filter) => ask({ type: "sums", filter }),
+      ids: (filter) => ask({ type: "ids", filter }),
+      retry: async (id) => (await retry(await ask({ type: "one letter", id }))) > 0,
+      retryAll: async (filter) => retry(await ask({ type: "retried", filter })),
+      discard: (id) => ask({ type: "discard", id }),
     },
-    circuits: {
-      read: (destination) => ask({ type: "circuits", destination }),
-      replace: (change) => ask({ type: "replace circuit", ...change }),
-    },
-    cancel: (id, destination) => ask({ type: "cancel", destination, id }),
-    reportedAt: (id, destination) => ask({ type: "reported at", destination, id }),
+    unanswered: (endpoint) => ask({ type: "unanswered", endpoint }),
+    cancel: (id) => ask({ type: "cancel", id }),
+    reportedAt: (id) => ask({ type: "reported at", id }),
     personal: {
-      pages: (destination) => pagesOf((after) => ask({ type: "page", destination, after })),
-      remove: (destination, found) => ask({ type: "erase", destination, found }),
+      pages: () => pagesOf((after) => ask({ type: "page", after })),
+      remove: (found) => ask({ type: "erase", found }),
     },
-  } satisfies Pick<
-    DurableStorage<DiskClaim>,
-    "deadLetters" | "circuits" | "cancel" | "reportedAt" | "personal"
-  >;
+  } satisfies Partial<DurableStorage<DiskClaim>>;
 }

@@ -31,7 +31,7 @@ export function createKnownIds(database: SqliteDatabase, maxBytes: number) {
         if (excess <= 0) return;
         excess -= await database.write(
           `delete from ${events} where seq in (
-             select seq from ${events} where ${areSettled} and kind = ? order by seq limit ?)`,
+             select seq from ${events} where ${areSettled} and kind = ? order by at_ms, seq limit ?)`,
           [priorityOf(kind), excess],
         );
       }

@@ -1,67 +1,88 @@
 import type { Value } from "../../queue/database.js";
 import { CLAIMED } from "../../queue/ranks.js";
-import { DEAD, marks } from "../../queue/rows.js";
+import { DEAD, DONE, marks, QUEUED, SCHEDULED } from "../../queue/rows.js";
 import type { SqliteDatabase } from "../file/dialect.js";
 import type { Database as Connection } from "../file/sqlite.js";
 
 // So few that no statement has too many values.
 const AT_ONCE = 200;
 
+// What changes when an event leaves its queue.
+const ENDS = [
+  ...["state", "at_ms", "visitor", "alias", "alias_2", "data", "size", "amount"],
+  ...["history", "interrupted", "reason", "death"],
+];
+// The file that is there may be an older copy, in which the event still waits.
+const OR_END = `on conflict (destination, id) do update set ${ENDS.map((name) => `${name} = excluded.${name}`).join(", ")}
+  where excluded.state >= ${DEAD} and events.state < min(excluded.state, ${DONE})`;
+
+const OR_LONGER = "on conflict (visitor) do update set place = max(excluded.place, queues.place)";
+
 type Row = Record<string, Value>;
 
-/** How many were copied that are not delivered. */
+/** How many were added that are not delivered. */
 export interface Copied {
   readonly events: number;
   readonly deadLetters: number;
 }
 
 /**
- * Copies what is in a file that is no longer at its path into the file that is there now, in a
- * pass. What is known there stays as it is there. Events keep their order, and come after those
- * that are there.
+ * Copies a lost file into the file that is now at its path, in one pass. An event in both stays as
+ * the new file has it, unless it left its queue in the lost file: it was sent, or must not be.
+ * Events keep their order, and come after those that are there.
  */
 export async function copyInto(database: SqliteDatabase, lost: Connection): Promise<Copied> {
   const [{ highest }] = (await database.rows<{ highest: number | null }>(
     "select max(seq) as highest from events",
   )) as [{ highest: number | null }];
   const offset = highest ?? 0;
-  const count = async () => {
-    const [row] = await database.rows<{ events: number; letters: number }>(
-      `select count(*) filter (where state < ${DEAD}) as events, count(*) filter (where state = ${DEAD}) as letters from events`,
-    );
-    return row as { events: number; letters: number };
-  };
-  const before = await count();
 
-  async function copy(table: "events" | "queues", key: string, changed: (row: Row) => Row): Promise<void> {
+  async function copy(
+    table: "events" | "queues",
+    key: string,
+    orElse: string,
+    changed: (row: Row) => Row,
+  ): Promise<void> {
     const page = lost.prepare(`select * from ${table} where ${key} > ? order by ${key} limit ${AT_ONCE}`);
     let last: Value = key === "seq" ? 0 : "";
     for (let rows: Row[] = page.all(last); rows.length > 0; rows = page.all(last)) {
       last = rows.at(-1)?.[key] as Value;
       const columns = Object.keys(rows[0] as Row);
       await database.write(
-        `insert into ${table} (${columns.join(", ")}) values ${marks(rows, `(${marks(columns)})`)} on conflict do nothing`,
+        `insert into ${table} (${columns.join(", ")}) values ${marks(rows, `(${marks(columns)})`)} ${orElse}`,
         rows.map(changed).flatMap((row) => columns.map((column) => row[column] as Value)),
       );
     }
   }
 
-  const claimed: number[] = [];
-  const moved = (row: Row): Row => {
-    const head = (row.head as number) + offset;
-    if (row.turn === CLAIMED) claimed.push(head);
-    return { ...row, head };
-  };
-  await copy("events", "seq", (row) => ({ ...row, seq: (row.seq as number) + offset }));
-  await copy("queues", "visitor", moved);
+  const [{ last }] = (await database.rows<{ last: number | null }>(
+    "select max(place) as last from queues",
+  )) as [{ last: number | null }];
+  const moved = (seq: Value | undefined) => (seq as number) + offset;
+  const behind = (place: Value | undefined) => (place as number) + (last ?? 0);
+  await copy("events", "seq", OR_END, (row) => ({ ...row, seq: moved(row.seq), place: behind(row.place) }));
+  await copy("queues", "visitor", OR_LONGER, (row) => ({
+    ...row,
+    head: moved(row.head),
+    place: behind(row.place),
+  }));
   // Its visitor has another queue here: no claim says that the attempt is under way.
-  for (const head of claimed) {
+  const underWay = lost.prepare(
+    `select e.destination, e.id from queues q join events e on e.seq = q.head
+     where q.turn = ${CLAIMED} or e.interrupted = 1`,
+  );
+  for (const { destination, id } of underWay.all() as Row[]) {
     await database.write(
-      `update events set interrupted = 1
-       where seq = ? and not exists (select 1 from queues where visitor = events.visitor and head = events.seq)`,
-      [head],
+      `update events set state = ${QUEUED}, interrupted = 1
+       where destination = ? and id = ? and state in (${QUEUED}, ${SCHEDULED}) and not exists (
+         select 1 from queues where visitor = events.visitor and head = events.seq and turn = ${CLAIMED})`,
+      [destination as Value, id as Value],
     );
   }
-  const after = await count();
-  return { events: after.events - before.events, deadLetters: after.letters - before.letters };
+  const [added] = await database.rows<Copied>(
+    `select count(*) filter (where state < ${DEAD}) as events, count(*) filter (where state = ${DEAD}) as deadLetters
+     from events where seq > ?`,
+    [offset],
+  );
+  return added as Copied;
 }

@@ -1,4 +1,5 @@
-import type { Queue, QueueClaim } from "../../queue/queue.js";
+import type { QueueClaim } from "../../queue/leases.js";
+import type { Queue } from "../../queue/queue.js";
 import type { RequestOf } from "./requests.js";
 
 /** Acts on verdicts in a pass. Resolves to whether each had an effect. */
@@ -19,11 +20,9 @@ export function createSettlements(queue: Pick<Queue, "settle" | "reviveInterrupt
 
   /** Its number may be another one by now: that of the file before. */
   function ownClaim(claimed: RequestOf<"settle">["claimed"], isRepeated: boolean): QueueClaim {
-    const { id, destination } = claimed.event;
-    const own = [...queue.underWay.values()].find(
-      ({ event }) => event.id === id && event.destination === destination,
-    );
-    const claim = own ?? { ...claimed, leasedSince: undefined, isHeld: () => false };
+    const { id } = claimed.event;
+    const known = [...queue.underWay.values()].find(({ event }) => event.id === id);
+    const claim = known ?? { ...claimed, leasedSince: undefined, isHeld: () => false };
     return Object.assign(claim as QueueClaim, isRepeated && { isAsked: true });
   }
 

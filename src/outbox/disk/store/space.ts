@@ -1,8 +1,8 @@
 import type { EventKind, OutboxEvent } from "../../../conversion/events.js";
-import { LEAST_URGENT_FIRST } from "../../../conversion/kinds.js";
-import type { Counts } from "../../queue/counts.js";
+import { type CountRow, type Counts, changeOf, isDead } from "../../queue/counts.js";
 import type { Queue } from "../../queue/queue.js";
 import { sizeOf } from "../../queue/rows.js";
+import { Scope } from "../../queue/scope.js";
 import { kindsBelow } from "../../shedding.js";
 import type { Dropped } from "./requests.js";
 
@@ -27,38 +27,40 @@ export function createSpace(options: {
 }) {
   const { maxBytes, counts, queue, onDropped } = options;
 
-  const total = () =>
-    LEAST_URGENT_FIRST.reduce((sum, kind) => {
-      const { live, dead } = counts.sizes(kind);
-      return sum + bytesOf(live) + bytesOf(dead);
-    }, 0);
+  /** Of all client ids. */
+  function bytesThat(isMeant: (row: CountRow) => boolean): number {
+    return bytesOf({ number: counts.sum("number", isMeant), bytes: counts.sum("bytes", isMeant) });
+  }
 
   /** At most so many bytes could be shed for an event of this kind. */
-  function sheddable(kind: EventKind): number {
-    const lower = kindsBelow(kind).reduce((sum, each) => sum + bytesOf(counts.sizes(each).live), 0);
-    return [...kindsBelow(kind), kind].reduce((sum, each) => sum + bytesOf(counts.sizes(each).dead), lower);
+  const sheddable = (kind: EventKind) =>
+    bytesThat((row) => kindsBelow(kind).includes(row.kind) || (row.kind === kind && isDead(row)));
+
+  /** Whose events may be shed, those of a client id first. */
+  function scopes(isMeant: (row: CountRow) => boolean, first?: number): Scope[] {
+    const some = counts.rows.filter((row) => row.number > 0 && isMeant(row));
+    return [...new Set(some.map(({ destination }) => destination))]
+      .sort((one, other) => Number(other === first) - Number(one === first))
+      .map((each) => new Scope(each));
   }
 
   async function evict(kind: EventKind): Promise<boolean> {
-    if (counts.sizes(kind).dead.number === 0) return false;
-    for (const destination of counts.destinations) {
-      const evicted = await queue.evictOldest(destination, kind, 1);
+    for (const of of scopes((row) => row.kind === kind && isDead(row))) {
+      const evicted = await queue.evictOldest(kind, 1, of);
       for (const { event } of evicted) onDropped({ event, reason: "dead-letters-full" });
       if (evicted.length > 0) return true;
     }
     return false;
   }
 
-  /** Sheds an event of this urgency, of the new one's destination if there is one. */
+  /** Sheds an event of this urgency, of the new one's client id if there is one. */
   async function shed(coming: OutboxEvent, urgency: EventKind): Promise<boolean> {
-    const others = counts.destinations.filter((each) => each !== coming.destination);
-    for (const destination of [coming.destination, ...others]) {
-      // An event is never less urgent than its kind.
-      const mayHaveOne = [...kindsBelow(urgency), urgency].some((kind) => counts.of(destination, kind) > 0);
-      if (!mayHaveOne) continue;
-      const events = await queue.shedFor([coming], urgency, 1, destination);
+    // An event is never less urgent than its kind.
+    const kinds = [...kindsBelow(urgency), urgency];
+    for (const of of scopes((row) => kinds.includes(row.kind) && !isDead(row), coming.destination)) {
+      const events = await queue.shedFor([coming], urgency, 1, of);
       for (const event of events) {
-        counts.add(destination, event.kind, -1, { bytes: -sizeOf(event) });
+        counts.add(changeOf(event, "queued", -1, { bytes: -sizeOf(event) }));
         onDropped({ event, reason: "full" });
       }
       if (events.length > 0) return true;
@@ -70,13 +72,13 @@ export function createSpace(options: {
     /** Whether these fit beside all others. */
     fits(events: readonly OutboxEvent[]): boolean {
       const bytes = events.reduce((sum, event) => sum + sizeOf(event), 0);
-      return total() + bytesOf({ number: events.length, bytes }) <= maxBytes;
+      return bytesThat(() => true) + bytesOf({ number: events.length, bytes }) <= maxBytes;
     },
     /** If there is too little to shed for it, sheds nothing and resolves to `false`. */
     async make(event: OutboxEvent): Promise<boolean> {
       const { kind } = event;
       const size = bytesOf({ number: 1, bytes: sizeOf(event) });
-      const missing = () => total() + size - maxBytes;
+      const missing = () => bytesThat(() => true) + size - maxBytes;
       if (missing() > sheddable(kind)) return false;
       for (const lower of [...kindsBelow(kind), kind]) {
         while (missing() > 0 && (await evict(lower)));

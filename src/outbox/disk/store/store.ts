@@ -1,20 +1,30 @@
-import type { OutboxEvent } from "../../../conversion/events.js";
-import type { Death } from "../../dead-letters.js";
 import { clockOfAllThreads, momentBy, type TwoClocks } from "../../lease.js";
 import { createCounts } from "../../queue/counts.js";
 import { createEviction } from "../../queue/eviction.js";
 import { lastEventsIn } from "../../queue/last-events.js";
 import { createQueue } from "../../queue/queue.js";
+import { Scope } from "../../queue/scope.js";
 import { SHARE_OF_DEAD_LETTERS } from "../../shedding.js";
 import { createDialect } from "../file/dialect.js";
 import { createLogCleaner } from "../file/file.js";
 import type { Database as Connection, Problem } from "../file/sqlite.js";
 import { createAppends } from "./appends.js";
 import { createKnownIds } from "./known-ids.js";
-import { isStillOwned, type LeaseEpoch } from "./lease-epoch.js";
 import { type Copied, copyInto } from "./moved-file.js";
 import { createOwners, type Locks } from "./owners.js";
-import type { DiskClaim, Dropped, Request, RequestOf, Result, Results, Snapshot } from "./requests.js";
+import {
+  type DiskClaim,
+  type Dropped,
+  type Inherited,
+  isOfFurtherThread,
+  isStillOwned,
+  type LeaseEpoch,
+  type Request,
+  type RequestOf,
+  type Result,
+  type Results,
+  type Snapshot,
+} from "./requests.js";
 import { createSettlements } from "./settlements.js";
 import { createSpace } from "./space.js";
 
@@ -56,33 +66,42 @@ export function createStore(
   owner: string,
   options: StoreOptions & {
     readonly clock?: TwoClocks;
+    /** Whose events it is about. Default: all. The bytes of the file are everybody's. */
+    readonly scope?: Scope;
+    /** Default: nothing. */
+    readonly inherited?: Inherited | undefined;
     /** Default: whether other processes have ended is not known. */
     readonly locks?: Locks | undefined;
     readonly onStatement?: (text: string) => void;
   },
 ) {
-  const { maxBytes, maxDeadLetters, rememberMs, leaseMs, clock = clockOfAllThreads } = options;
+  const { maxBytes, maxDeadLetters, rememberMs, leaseMs } = options;
+  const { clock = clockOfAllThreads, scope = new Scope(), inherited } = options;
   const database = createDialect(clock.now, options.onStatement);
-  const counts = createCounts(() => queue.count());
-  const owners = createOwners(database, { owner, locks: options.locks });
+  const counts = createCounts(() => queue.count(), scope);
+  const owners = createOwners(database, { owner, locks: options.locks, destinations });
   const knownIds = createKnownIds(database, maxBytes);
   const maxEventBytes = maxBytes * SHARE_OF_EVENTS;
   let dropped: Dropped[] = [];
-  let deaths: [OutboxEvent, Death][] = [];
-  let epoch: LeaseEpoch = { number: 0, renewedAt: momentBy(clock) };
+  /** How many bytes each new dead letter has. */
+  let deaths: number[] = [];
+  let epoch: LeaseEpoch = { number: inherited?.epoch ?? 0, renewedAt: momentBy(clock) };
   /** What it becomes when the pass is stored. */
   let next = epoch;
   let file: { readonly db: Connection; readonly log: ReturnType<typeof createLogCleaner> };
   let countAgainAt = Number.NEGATIVE_INFINITY;
   let keptUpAt = Number.NEGATIVE_INFINITY;
+  let isFurther = isOfFurtherThread(inherited);
 
   const queue = createQueue(database, {
-    ...{ leaseMs, rememberMs, counts, clock, worker: owner },
+    ...{ leaseMs, rememberMs, counts, scope, clock, worker: owner },
     wake() {},
-    onDeath: (event, death) => deaths.push([event, death]),
+    onDeath: (bytes) => deaths.push(bytes),
     // A scheduled payment or a dead letter: they are no new clicks.
     onCrowded() {},
   });
+  for (const claim of inherited?.underWay ?? [])
+    queue.underWay.set(claim.seq, { ...claim, leasedSince: undefined, isHeld: () => false });
   const evict = createEviction({
     ...{ max: maxDeadLetters, maxBytes: maxEventBytes * SHARE_OF_DEAD_LETTERS, counts },
     remove: queue.evictOldest,
@@ -105,23 +124,27 @@ export function createStore(
     ) => Promise<Results[Type]>;
   } = {
     claim,
-    list: ({ query, destination }) => queue.deadLetters.list(query, destination),
-    sums: async ({ filter, destination }) => (await queue.deadLetters.sums?.(filter, destination)) ?? [],
-    ids: async ({ filter, destination }) => (await queue.deadLetters.ids?.(filter, destination)) ?? [],
-    retried: ({ filter, destination }) => queue.retried(filter, destination),
-    "one letter": ({ id, destination }) => queue.lettersWith(id, destination),
-    retry: ({ letters }) => queue.retryThese(letters),
-    discard: ({ id, destination }) => queue.deadLetters.discard(id, destination),
-    cancel: ({ id, destination }) => queue.cancel(id, destination),
-    "reported at": ({ id, destination }) => queue.reportedAt(id, destination),
-    page: ({ destination, after }) => queue.personal.page(destination, after),
-    erase: ({ destination, found }) => queue.personal.remove(destination, found),
-    "release all": () => releaseAll(),
+    list: ({ query }) => queue.deadLetters.list(query),
+    sums: ({ filter }) => queue.deadLetters.sums(filter),
+    ids: ({ filter }) => queue.deadLetters.ids(filter),
+    retried: ({ filter }) => queue.retried(filter),
+    "one letter": ({ id }) => queue.lettersWith(id),
+    retry: ({ ids }) => queue.retryThese(ids),
+    discard: ({ id }) => queue.deadLetters.discard(id),
+    cancel: ({ id }) => queue.cancel(id),
+    "reported at": ({ id }) => queue.reportedAt(id),
+    page: ({ after }) => queue.personal.page(after),
+    erase: ({ found }) => queue.personal.remove(found),
+    count: async () => void (await counts.take()),
+    "release all": releaseAll,
     hold: ({ limit }) => queue.holding.hold(limit),
     last: ({ limit }) => lastEventsIn(database, limit),
-    circuits: ({ destination }) => queue.circuits.read(destination),
-    "replace circuit": (change) => queue.circuits.replace(change),
+    unanswered: ({ endpoint }) => queue.unanswered(endpoint),
   };
+
+  function destinations(): number[] {
+    return [...new Set(counts.rows.map(({ destination }) => destination))];
+  }
 
   async function claim({ capacity }: RequestOf<"claim">): Promise<DiskClaim[]> {
     // After a standstill, another process may have taken over what was claimed before.
@@ -129,7 +152,7 @@ export function createStore(
     const claims = await queue.claimIn(database, capacity);
     return claims.map(({ isHeld: _, leasedSince: __, ...each }) => ({
       ...each,
-      ...{ owner, leaseEpoch: next.number },
+      leaseEpoch: next.number,
     }));
   }
 
@@ -140,28 +163,16 @@ export function createStore(
     next = { renewedAt, number: isTheSame && areHeld ? next.number : next.number + 1 };
   }
 
-  /** Claims come last: they take what the others have brought. */
   async function carryOutAll(requests: readonly Request[]): Promise<Result[]> {
     const results: Result[] = [];
-    const numbersOf = (isMeant: (request: Request) => boolean) =>
-      [...requests.keys()].filter((nth) => isMeant(requests[nth] as Request));
-    const isSettling = ({ type }: Request) => type === "settle";
-    const isAppending = ({ type }: Request) => type === "append";
-    const isClaiming = ({ type }: Request) => type === "claim";
-
-    async function together<Type extends Request["type"]>(
-      numbers: readonly number[],
-      call: (all: readonly RequestOf<Type>[]) => Promise<readonly Result[]>,
-    ): Promise<void> {
-      const outcomes = await call(numbers.map((nth) => requests[nth] as RequestOf<Type>));
+    const numbersOf = (turn: number) =>
+      [...requests.keys()].filter((nth) => turnOf(requests[nth] as Request) === turn);
+    for (const [turn, together] of [settle, append].entries()) {
+      const numbers = numbersOf(turn);
+      const outcomes: readonly Result[] = await together(numbers.map((nth) => requests[nth] as never));
       for (const [position, nth] of numbers.entries()) results[nth] = outcomes[position] as Result;
     }
-
-    // Verdicts first: they free space.
-    await together<"settle">(numbersOf(isSettling), settle);
-    await together<"append">(numbersOf(isAppending), append);
-    const others = numbersOf((each) => !isSettling(each) && !isAppending(each) && !isClaiming(each));
-    for (const nth of [...others, ...numbersOf(isClaiming)]) {
+    for (const nth of [...numbersOf(2), ...numbersOf(3)]) {
       const request = requests[nth] as Exclude<Request, { type: "append" | "settle" }>;
       results[nth] = await (carryOut[request.type] as (asked: Request) => Promise<Result>)(request);
     }
@@ -170,8 +181,7 @@ export function createStore(
 
   /** Scheduled payments become due. */
   async function releaseAll(): Promise<undefined> {
-    for (const destination of counts.destinations)
-      while (counts.scheduled(destination) > 0 && (await queue.release(destination)) > 0);
+    while (counts.scheduled() > 0 && (await queue.release()) > 0);
   }
 
   async function countIfDue(): Promise<void> {
@@ -182,6 +192,12 @@ export function createStore(
     countAgainAt = began + Math.max(COUNTED_AT_MOST_EVERY_MS, PAUSE_AFTER_COUNTING * took);
   }
 
+  /** Gives back, untried, what an earlier thread had claimed and the host does not know of. */
+  async function takeOn(): Promise<void> {
+    await queue.findAgain();
+    await queue.giveBackUnknown();
+  }
+
   async function pass(body: () => Promise<readonly Result[]>): Promise<TransactionOutcome> {
     let underWay = new Map(queue.underWay);
     try {
@@ -190,11 +206,13 @@ export function createStore(
         [dropped, deaths, next] = [[], [], epoch];
         queue.tellTime(clock.now());
         await countIfDue();
+        if (isFurther) await takeOn();
         const results = await body();
-        for (const death of deaths) await evict(...death);
-        return { results, snapshot: snapshot(), dropped };
+        for (const bytes of deaths) await evict(bytes);
+        return { results, snapshot: { counts: counts.rows, leaseEpoch: next }, dropped };
       });
       epoch = next;
+      isFurther = false;
       return outcome;
     } catch (error) {
       queue.underWay.clear();
@@ -202,14 +220,6 @@ export function createStore(
       countAgainAt = Number.NEGATIVE_INFINITY;
       throw error;
     }
-  }
-
-  function snapshot(): Snapshot {
-    const of = counts.destinations.map((each) => [each, counts.current(each)] as const);
-    return {
-      counts: { all: counts.current(undefined), of: Object.fromEntries(of) },
-      leaseEpoch: next,
-    };
   }
 
   return {
@@ -237,7 +247,7 @@ export function createStore(
     look: (): Promise<TransactionOutcome> =>
       pass(async () => {
         await renew();
-        await owners.endKilled(counts.destinations);
+        await owners.endKilled();
         await releaseAll();
         return [];
       }),
@@ -246,7 +256,7 @@ export function createStore(
       try {
         const outcome = await pass(async () => {
           await renew();
-          await owners.removeLocks(counts.destinations);
+          await owners.removeLocks();
           await knownIds.forgetExcess();
           if (clock.monotonic() - keptUpAt >= UPKEEP_MS) {
             await queue.upkeep(FORGOTTEN_AT_ONCE);
@@ -257,8 +267,7 @@ export function createStore(
             db.exec(`pragma incremental_vacuum(${PAGES_GIVEN_BACK})`);
           return [];
         });
-        const { all } = outcome.snapshot.counts;
-        file.log.clean(all.queued === 0 && Object.values(all.dead).every((number) => number === 0));
+        file.log.clean(counts.rows.every(({ number }) => number === 0));
         return { ...outcome, logBytes: file.log.bytesHeldByReader() };
       } catch (error) {
         owners.forgetWhatWasSeen();
@@ -266,4 +275,10 @@ export function createStore(
       }
     },
   };
+}
+
+/** Verdicts come first, because they free space. Claims come last: they take what is new. */
+function turnOf({ type }: Request): number {
+  if (type === "claim") return 3;
+  return type === "settle" ? 0 : type === "append" ? 1 : 2;
 }

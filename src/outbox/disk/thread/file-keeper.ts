@@ -1,9 +1,11 @@
 import { systemClock } from "../../../shared/clock.js";
 import { harmless } from "../../../shared/harmless.js";
+import { Scope } from "../../queue/scope.js";
 import { type OpenFile, openFile, setAside } from "../file/file.js";
 import { createOwnerLocks } from "../file/owner-locks.js";
 import { failureOf, type Problem, problemOf } from "../file/sqlite.js";
 import { createTakeIn } from "../spool/take-in.js";
+import type { Inherited } from "../store/requests.js";
 import { createStore, type Store, type StoreOptions, type TransactionOutcome } from "../store/store.js";
 
 /** A task runs in one transaction. */
@@ -14,15 +16,20 @@ export type KeptOutcome = Omit<TransactionOutcome, "logBytes" | "problems"> & {
   readonly problems: readonly Problem[];
 };
 
-export type FileKeeper = ReturnType<typeof createFileKeeper>;
-
 /** Opens the file when needed. If it was lost, copies what it has into a new one. */
 export function createFileKeeper(
-  options: StoreOptions & { readonly path: string; readonly engine: string; readonly owner: string },
+  options: StoreOptions & {
+    readonly path: string;
+    readonly engine: string;
+    readonly owner: string;
+    readonly inherited?: Inherited;
+    readonly clientId?: number | undefined;
+  },
 ) {
   const { path, engine, owner } = options;
   const locks = createOwnerLocks(path, { engine, owner });
-  const store = createStore(owner, { ...options, locks });
+  const scope = new Scope(options.clientId);
+  const store = createStore(owner, { ...options, locks, scope });
   let open: OpenFile | undefined;
   /** Files that were deleted or replaced, until what they have is copied. */
   const lost: OpenFile["db"][] = [];
@@ -120,6 +127,9 @@ export function createFileKeeper(
   return {
     /** If the task fails, rejects with an OutboxError, and the next attempt opens the file anew. */
     attempt,
+    bind(clientId: number): void {
+      scope.clientId = clientId;
+    },
     takeIn: createTakeIn(path, locks.isGone, systemClock),
     get isOpen(): boolean {
       return open !== undefined;

@@ -3,22 +3,17 @@ import { OutboxError } from "../../../shared/errors.js";
 import { createProcessHooks } from "../../../shared/process-hooks.js";
 import { clearTimeout, setImmediate, setTimeout } from "../../../shared/real-timers.js";
 import { momentBy } from "../../lease.js";
-import { createCounts } from "../../queue/counts.js";
-import type { Request, Results } from "../store/requests.js";
+import { closed } from "../../outbox.js";
+import type { DiskClaim, Request, Results } from "../store/requests.js";
 import type { Done, Question, Reply, ThreadOptions } from "./protocol.js";
 import { startThread, type Thread } from "./worker.js";
 
 export type Link = ReturnType<typeof openLink>;
 
-const NO_COUNTS = createCounts(async () => []).current(undefined);
-
 /** What is known before the file could be opened. */
 const NOTHING_KNOWN: Done = {
   type: "done",
-  snapshot: {
-    counts: { all: NO_COUNTS, of: {} },
-    leaseEpoch: { number: 0, renewedAt: momentBy() },
-  },
+  snapshot: { counts: [], leaseEpoch: { number: 0, renewedAt: momentBy() } },
   dropped: [],
   problems: [],
 };
@@ -33,13 +28,13 @@ const atExit = createProcessHooks("exit");
 /**
  * Starts the outbox's thread, and waits until it has opened its file, so that a problem shows at
  * the start. From then on the main thread never waits. The requests of one tick go out together.
- * Calls `onStart` with the name of each further thread, before it begins.
+ * If it ends by itself, another one goes on with what is `underWay`.
  *
  * @throws OutboxError
  */
 export function openLink(
-  options: Omit<ThreadOptions, "signals" | "owner">,
-  { onDone, onStart }: { onDone: (reply: Done) => void; onStart: (owner: string) => void },
+  options: Omit<ThreadOptions, "signals" | "owner" | "inherited">,
+  { onDone, underWay }: { onDone: (reply: Done) => void; underWay: () => readonly DiskClaim[] },
 ) {
   const questions: Question[] = [];
   const asked: (readonly Question[])[] = [];
@@ -47,10 +42,11 @@ export function openLink(
   let generation = 0;
   let scheduled = false;
   let refusing: Error | undefined;
+  let isClosed = false;
   let whenIdle = () => {};
   let restart: NodeJS.Timeout | undefined;
-  let owner = randomUUID();
-  const begin = () => startThread({ ...options, owner }, receive, lose);
+  const owner = randomUUID();
+  let clientId: number | undefined;
   let thread: Thread | undefined = begin();
 
   const first = thread.waitForReply();
@@ -61,10 +57,21 @@ export function openLink(
   }
   if (first.type === "done") last = first;
 
-  function start(): Thread {
-    owner = randomUUID();
-    onStart(owner);
-    return begin();
+  function begin(): Thread {
+    const inherited = { underWay: underWay(), epoch: last.snapshot.leaseEpoch.number };
+    return startThread({ ...options, owner, clientId, inherited }, receive, lose);
+  }
+
+  function start(): void {
+    if (thread) return;
+    try {
+      thread = begin();
+      // At once: the earlier thread's lock is gone.
+      thread.post("open");
+    } catch (error) {
+      // The machine or its container has as many threads as it may have.
+      lose(error as Error);
+    }
   }
 
   function schedule(): void {
@@ -83,8 +90,8 @@ export function openLink(
   function send(): void {
     const batch = questions.splice(0, BATCH);
     asked.push(batch);
-    thread ??= start();
-    thread.send({ requests: batch.map(({ request }) => request), generation });
+    start();
+    thread?.send({ requests: batch.map(({ request }) => request), generation });
   }
 
   function receive(reply: Reply): void {
@@ -122,12 +129,17 @@ export function openLink(
 
   function lose(cause: Error): void {
     thread = undefined;
+    // Another process may take over what was claimed: nothing of it leaves any more.
+    const { leaseEpoch } = last.snapshot;
+    last = {
+      ...last,
+      snapshot: { ...last.snapshot, leaseEpoch: { ...leaseEpoch, number: leaseEpoch.number + 1 } },
+    };
     clearTimeout(restart);
     // Even if no request waits: the thread takes over from ended processes.
-    restart = setTimeout(() => {
-      thread ??= start();
-    }, RESTART_MS).unref();
-    fail(new OutboxError("ERR_AFFILIATE_DISK_UNUSABLE", "diskOutbox: its thread ended", { cause }));
+    restart = setTimeout(start, RESTART_MS).unref();
+    const message = `diskOutbox: its thread ended (${cause.message})`;
+    fail(new OutboxError("ERR_AFFILIATE_DISK_UNUSABLE", message, { cause }));
   }
 
   /** The thread ends first: torn out of SQLite's native code by `process.exit`, it would abort. */
@@ -142,12 +154,16 @@ export function openLink(
     get last(): Done {
       return last;
     },
-    get owner(): string {
-      return owner;
+    owner,
+    /** Makes this thread, and each further one, be about the events of this client id. */
+    bind(id: number): void {
+      clientId = id;
+      thread?.post(id);
     },
     /** Rejects with an OutboxError. How far the requests of its batch got may then be unknown. */
     ask<R extends Request>(request: R): Promise<Results[R["type"]]> {
       return new Promise((resolve, reject) => {
+        if (isClosed) return reject(closed("diskOutbox"));
         if (refusing) return reject(refusing);
         questions.push({ request, resolve: resolve as Question["resolve"], reject });
         schedule();
@@ -160,6 +176,7 @@ export function openLink(
           whenIdle = resolve;
         });
       }
+      isClosed = true;
       clearTimeout(restart);
       await thread?.stop();
       // Not before: the host may exit meanwhile.

@@ -1,12 +1,15 @@
 import type { Problem } from "../file/sqlite.js";
-import type { Dropped, Request, Result, Snapshot } from "../store/requests.js";
+import type { Dropped, Inherited, Request, Result, Snapshot } from "../store/requests.js";
 import type { StoreOptions } from "../store/store.js";
 
 export interface ThreadOptions extends StoreOptions {
   readonly path: string;
   readonly engine: string;
-  /** The thread's name as the owner of claims and of the host's spool file. */
+  /** The outbox's name as the owner of claims and of its spool file. */
   readonly owner: string;
+  readonly inherited: Inherited;
+  /** Whose events it is about; see `Scope`. */
+  readonly clientId?: number | undefined;
   /** The main thread waits for these while the thread starts or ends. */
   readonly signals: Int32Array;
 }
@@ -25,11 +28,12 @@ export interface Batch {
  * Sent to the thread:
  *
  * - `open`: open the file, and reply at once.
+ * - a client id: be about its events, from here on.
  * - a batch: carry it out in one transaction, and reply. Of a generation that has failed: neither.
  * - `close`: end.
  * - `end`: the process ends; first store what it has in memory.
  */
-export type Message = Batch | "open" | "close" | "end";
+export type Message = Batch | number | "open" | "close" | "end";
 
 export interface Question {
   readonly request: Request;

@@ -1,7 +1,8 @@
 import { type MessagePort, workerData } from "node:worker_threads";
 import { systemClock } from "../../../shared/clock.js";
 import type { OutboxError } from "../../../shared/errors.js";
-import { clearInterval, setImmediate, setInterval } from "../../../shared/real-timers.js";
+import { clearInterval, setImmediate, setInterval, setTimeout } from "../../../shared/real-timers.js";
+import { isOfFurtherThread } from "../store/requests.js";
 import { createFileKeeper, type KeptOutcome, type Task } from "./file-keeper.js";
 import { type Batch, type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
 
@@ -32,6 +33,7 @@ port.on("message", (message: Message) => {
   if (message === "open") void open();
   else if (message === "close") void end();
   else if (message === "end") void endWithProcess();
+  else if (typeof message === "number") keeper.bind(message);
   else void carryOut(message);
 });
 
@@ -55,7 +57,13 @@ async function open(): Promise<void> {
     post({ type: "done", snapshot, dropped, problems: done.flatMap((each) => each.problems) });
   } catch (error) {
     fail(error as OutboxError, 0);
+    // Its host asks the first thread alone.
+    if (isOfFurtherThread(options.inherited)) setTimeout(openAgain, LOOK_MS);
   }
+}
+
+function openAgain(): void {
+  if (!hasEnded && !keeper.isOpen) void open();
 }
 
 async function carryOut({ requests, generation }: Batch): Promise<void> {

@@ -88,6 +88,6 @@ export function startThread(
 
 /** Yarn's Plug'n'Play packs modules into archives. Its hook reads them: often, a flag loads it. */
 function plugAndPlay(): string[] {
-  const hook = process.versions.pnp && resolvePeer("pnpapi", peerPlaces(import.meta.url));
+  const hook = process.versions.pnp && resolvePeer("pnpapi", peerPlaces());
   return hook ? ["--require", hook] : [];
 }

@@ -15,8 +15,8 @@ import { diskOutbox } from "../../../../src/outbox/disk/disk-outbox.js";
 import { openExistingFile } from "../../../../src/outbox/disk/file/file.js";
 import { sample } from "../../../contract/samples.js";
 import { engine, openDisk } from "../../../helpers/disk-store.js";
+import { startHost } from "../../../helpers/host.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
-import { startHost } from "../host.js";
 
 const ANOTHER_USER = 65_534;
 const isRoot = process.getuid?.() === 0;

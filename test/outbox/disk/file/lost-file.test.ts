@@ -1,15 +1,18 @@
-import { copyFileSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { DeadLetter } from "express-affiliate";
+import type { DeadLetter, OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
 import type { Verdict } from "../../../../src/outbox/claim.js";
 import { UNTRIED } from "../../../../src/outbox/claim.js";
+import { dueIn } from "../../../../src/outbox/counts.js";
 import { settling } from "../../../../src/outbox/disk/store/asked.js";
 import type { DiskClaim, Request } from "../../../../src/outbox/disk/store/requests.js";
+import { clicksOf } from "../../../contract/clicks.js";
 import { until } from "../../../contract/recorder.js";
-import { DESTINATION, idsOf, sample, scheduledSample, stranger } from "../../../contract/samples.js";
+import { DESTINATION, idsOf, LONG_MS, sample, scheduledSample, stranger } from "../../../contract/samples.js";
 import {
   DELIVERED,
+  type Disk,
   diskOf,
   openDisk,
   overwrite,
@@ -51,7 +54,7 @@ test.each([
   expect(handed.indexOf(payment.id)).toBeGreaterThan(handed.lastIndexOf(click.id));
   expect(said).toEqual([
     expect.stringMatching(
-      /^ERR_AFFILIATE_DISK_REPLACED .*outbox\.db was deleted or replaced .*events 2, dead letters 1$/,
+      /^ERR_AFFILIATE_DISK_REPLACED .*outbox\.db was deleted or replaced .*events 2, dead letters 1 /,
     ),
     "recovered",
   ]);
@@ -107,25 +110,91 @@ test("the disk outbox settles what it had claimed before the file was deleted, a
   disk.close();
 });
 
-test("the disk outbox saves what it has if another file was put in its place", async () => {
-  const backup = scratchDirectory();
-  const { directory, outbox, said, handed, start } = watched();
-  const [both, own, restored] = [sample("payment"), sample("payment"), sample("payment")];
-  const disk = openDisk(backup);
-  await disk.append(both, restored);
+/** Another outbox's file with these events. Returns what puts it in the place of a directory's. */
+async function backupWith(...events: readonly OutboxEvent[]): Promise<(directory: string) => void> {
+  const disk = openDisk(scratchDirectory());
+  await disk.append(...events);
   disk.db.exec("pragma wal_checkpoint(truncate)");
   disk.close();
+  return (directory) => {
+    copyFileSync(disk.path, join(directory, "restored"));
+    renameSync(join(directory, "restored"), join(directory, "outbox.db"));
+  };
+}
+
+test("the disk outbox saves what it has if another file was put in its place", async () => {
+  const { directory, outbox, said, handed, start } = watched();
+  const [both, own, restored] = [sample("payment"), sample("payment"), sample("payment")];
+  const restore = await backupWith(both, restored);
   await outbox.add(both);
   await outbox.add(own);
-  copyFileSync(join(backup, "outbox.db"), join(directory, "restored"));
-  renameSync(join(directory, "restored"), join(directory, "outbox.db"));
+  restore(directory);
 
   start();
 
   await until(() => handed.length === 3, "not all was delivered");
   expect([...handed].sort()).toEqual([both, own, restored].map(({ id }) => id).sort());
-  expect(said).toEqual([expect.stringMatching(/events 1, dead letters 0$/), "recovered"]);
+  expect(said).toEqual([expect.stringMatching(/events 1, dead letters 0 /), "recovered"]);
 });
+
+test("the disk outbox sends nothing again, and nothing cancelled, if an older file was put in its place", async () => {
+  const { directory, outbox, said, handed, start } = watched();
+  const delivered = someOf("payment", 2);
+  const cancelled = scheduledSample(LONG_MS);
+  const restore = await backupWith(...delivered, cancelled);
+  start();
+  for (const event of [...delivered, cancelled]) await outbox.add(event);
+  await until(() => outbox.counts().queued === 1, "not all was delivered");
+  expect(await outbox.cancel(cancelled.id)).toBe("cancelled");
+  restore(directory);
+
+  const late = sample("payment");
+  await outbox.add(late);
+
+  await until(() => handed.includes(late.id), "the new one was not delivered");
+  await until(() => dueIn(outbox.counts()) === 0, "not all was delivered");
+  expect([...handed].sort()).toEqual([...delivered, late].map(({ id }) => id).sort());
+  expect(await outbox.cancel(cancelled.id)).toBe("cancelled");
+  for (const event of delivered) expect(await outbox.add(event)).toBe("duplicate");
+  expect(said).toEqual([expect.stringMatching(/events 0, dead letters 0 /), "recovered"]);
+});
+
+test.each<{
+  what: string;
+  fill: (here: Disk, lost: Disk, events: readonly OutboxEvent[]) => Promise<unknown>;
+}>([
+  { what: "an older copy is in its place", fill: (here, _, events) => here.append(...events) },
+  { what: "another process had copied it before", fill: (here, lost) => here.store.copyFrom(lost.db) },
+])(
+  "the disk outbox takes over of a lost file what was settled or is under way there, if $what",
+  async ({ fill }) => {
+    const [lost, here] = [diskOf({ owner: "one" }), diskOf({ owner: "other" })];
+    const visitor = stranger();
+    const [delivered, dead, underWay] = [sample("payment"), sample("payment"), sample("payment")];
+    const [click, payment] = [sample("click", visitor), sample("payment", visitor)];
+    const cancelled = scheduledSample(LONG_MS);
+    const events = [delivered, dead, underWay, click, payment, cancelled];
+    await lost.append(...events);
+    await fill(here, lost, events);
+    const verdicts = { [delivered.id]: DELIVERED, [click.id]: DELIVERED, [dead.id]: REJECTED };
+    for (const claim of await lost.claim(4)) {
+      const verdict = verdicts[claim.event.id];
+      if (verdict) await lost.settle(claim, verdict);
+    }
+    await lost.run({ type: "cancel", id: cancelled.id });
+
+    expect(await here.store.copyFrom(lost.db)).toEqual({ events: 0, deadLetters: 0 });
+
+    expect(await here.counts()).toMatchObject({ queued: 2, scheduled: { count: 0 }, dead: { rejected: 1 } });
+    const claims = await here.claim(10);
+    expect(claims.map(({ event, interrupted }) => [event.id, interrupted]).sort()).toEqual(
+      [
+        [underWay.id, true],
+        [payment.id, false],
+      ].sort(),
+    );
+  },
+);
 
 test("the disk outbox saves a file that was deleted a moment before the outbox is closed", async () => {
   const { directory, outbox } = watched();
@@ -160,13 +229,24 @@ test("the disk outbox takes a deleted file's log for no other file's", async () 
   again.close();
 });
 
-test("the disk outbox sets a damaged file aside, says so, and goes on in a new one", async () => {
+test.each([
+  {
+    what: "is damaged in its middle",
+    async make(directory: string) {
+      const disk = openDisk(directory);
+      await disk.append(...someOf("payment", 400));
+      disk.db.exec("pragma wal_checkpoint(truncate)");
+      disk.close();
+      overwrite(disk.path, 2 * 4_096, 100 * 4_096);
+    },
+  },
+  {
+    what: "is no database",
+    make: (directory: string) => writeFileSync(join(directory, "outbox.db"), "no database".repeat(1_000)),
+  },
+])("the disk outbox sets a file aside that $what, says where, and goes on in a new one", async ({ make }) => {
   const directory = scratchDirectory();
-  const disk = openDisk(directory);
-  await disk.append(...someOf("payment", 400));
-  disk.db.exec("pragma wal_checkpoint(truncate)");
-  disk.close();
-  overwrite(disk.path, 2 * 4_096, 100 * 4_096);
+  await make(directory);
 
   const { outbox, said, handed, start } = watched({ directory });
   start();
@@ -188,8 +268,7 @@ test("the disk outbox lists, evicts and keeps dead letters beside one that canno
   await settleAll(disk, REJECTED);
   disk.db.exec(`update events set data = '{"half' where id = '${unreadable.id}'`);
   const ask = async (request: Request) => (await disk.run(request)).results[0];
-  const list = async () =>
-    (await ask({ type: "list", query: {}, destination: DESTINATION })) as readonly DeadLetter[];
+  const list = async () => (await ask({ type: "list" })) as readonly DeadLetter[];
 
   expect((await list()).map(({ id, unreadable: isUnreadable }) => [id, isUnreadable])).toEqual([
     [unreadable.id, true],
@@ -213,7 +292,7 @@ test("the disk outbox copies of a lost file what was delivered, scheduled, cance
   await lost.append(underWay);
   const [claim] = (await lost.claim(1)) as [DiskClaim];
   await lost.append(click, payment, kept, cancelled);
-  const cancel = { type: "cancel", destination: DESTINATION, id: cancelled.id } as const;
+  const cancel = { type: "cancel", id: cancelled.id } as const;
   expect((await lost.run(cancel)).results).toEqual(["cancelled"]);
   const directory = scratchDirectory();
   const [other, one] = [
@@ -240,25 +319,15 @@ test("the disk outbox copies of a lost file what was delivered, scheduled, cance
   one.close();
 });
 
-test.each(["data", "history"])(
-  "the disk outbox sends no event whose %s cannot be read, lists it as a dead letter, and sends the others",
-  async (column) => {
-    const directory = scratchDirectory();
-    const visitor = stranger();
-    const before = sample("payment");
-    const [unreadable, next] = [sample("payment", visitor), sample("payment", visitor)];
-    const disk = openDisk(directory);
-    await disk.append(before, unreadable, next);
-    disk.db.exec(`update events set ${column} = '{"half' where id = '${unreadable.id}'`);
-    disk.close();
-    const { outbox, said, handed, start } = watched({ directory });
+test("the disk outbox sheds a click whose data cannot be read, for a new one of its visitor", async () => {
+  const disk = diskOf();
+  const [unreadable, ...clicks] = clicksOf(101) as [OutboxEvent, ...OutboxEvent[]];
+  const last = clicks.pop() as OutboxEvent;
+  await disk.append(unreadable, ...clicks);
+  disk.db.exec(`update events set data = '{"half' where id = '${unreadable.id}'`);
 
-    start();
+  const { results, dropped } = await disk.run({ type: "append", event: last });
 
-    await until(() => handed.includes(next.id), "the visitor's next was not delivered");
-    await until(() => outbox.counts().queued === 0, "not all was delivered");
-    expect(handed.sort()).toEqual([before.id, next.id].sort());
-    expect(await outbox.deadLetters.list()).toMatchObject([{ id: unreadable.id, code: "ERR_UNREADABLE" }]);
-    expect(said).toEqual([]);
-  },
-);
+  expect(results).toEqual(["queued"]);
+  expect(dropped).toMatchObject([{ event: { id: unreadable.id }, reason: "visitor-full" }]);
+});

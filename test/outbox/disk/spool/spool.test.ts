@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
 import { expect, onTestFinished, test } from "vitest";
@@ -69,6 +69,18 @@ test("the spool leaves what another process has sealed to that process, and goes
   expect(files().map((name) => eventsOf(name))).toEqual([[before, during], [after]]);
 });
 
+test("the spool empties no file that another process has sealed: that one reads on from where it was", async () => {
+  const { spool, path, files, eventsOf, clock } = setUp();
+  const [first, second] = someOf("payment", 2) as [OutboxEvent, OutboxEvent];
+  spool.add(first);
+  chmodSync(path(), 0o400);
+  spool.remove(first);
+  await clock.pass(100);
+  spool.add(second);
+
+  expect(files().map((name) => eventsOf(name))).toEqual([[first], [second]]);
+});
+
 test("the spool writes all that waits into another file when its own was deleted", async () => {
   const { spool, path, eventsOf, directory, clock } = setUp();
   const [delivered, first, second] = someOf("payment", 3) as [OutboxEvent, OutboxEvent, OutboxEvent];
@@ -87,16 +99,6 @@ test("the spool writes all that waits into another file when its own was deleted
   expect(eventsOf()).toEqual([first, second, third]);
 });
 
-test("the spool goes by the name of the thread that runs", () => {
-  const { spool, files, eventsOf } = setUp();
-  const event = sample("payment");
-  spool.add(event);
-  spool.begin("next");
-
-  expect(files()).toEqual([expect.stringMatching(/^outbox\.db-spool-next\.\d+$/)]);
-  expect(eventsOf()).toEqual([event]);
-});
-
 test("the spool keeps the file short under a load in which something always waits", () => {
   const { spool, path, eventsOf, told } = setUp();
   let before = largeSample("registration", 20_000);
@@ -111,6 +113,33 @@ test("the spool keeps the file short under a load in which something always wait
   expect(statSync(path()).size).toBeLessThan(1.2 * MIB);
   expect(eventsOf()).toContainEqual(before);
   expect(told).toEqual([undefined]);
+});
+
+test("the spool writes no backlog that piled up while it failed: that would block the host", async () => {
+  const { spool, directory, files, eventsOf, clock, told } = setUp();
+  rmSync(directory, { recursive: true });
+  writeFileSync(directory, "in its place");
+  await clock.pass(100);
+  const events = someOf("payment", 5_000);
+  for (const event of events) spool.add(event);
+  expect(told).toEqual([undefined, "ERR_AFFILIATE_DISK_UNUSABLE"]);
+  rmSync(directory);
+  await clock.pass(10_000);
+  expect(spool.isWhole).toBe(false);
+
+  const left = events.splice(-100);
+  for (const event of events) spool.remove(event);
+  await clock.pass(5_000);
+  expect(spool.isWhole).toBe(true);
+  expect(eventsOf(files()[0])).toEqual(left);
+});
+
+test("the spool rewrites a long file only once it has grown by another MiB", () => {
+  const { spool, files } = setUp();
+  for (let nth = 0; nth < 200; nth++) spool.add(largeSample("registration", 6_000));
+  const long = files();
+  for (let nth = 0; nth < 50; nth++) spool.add(largeSample("registration", 6_000));
+  expect(files()).toEqual(long);
 });
 
 test("the spool says that it is full, and takes events again once few wait", async () => {

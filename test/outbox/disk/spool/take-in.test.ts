@@ -5,6 +5,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -172,6 +173,27 @@ test("the take-in of spools reports as dropped what there is no space for", asyn
   expect(dropped.length).toBeGreaterThan(0);
   expect(new Set(dropped.map(({ reason }) => reason))).toEqual(new Set(["full"]));
   expect((await disk.counts()).queued + dropped.length).toBe(events.length);
+});
+
+test("the take-in of spools tries again what it could not seal, and stores the others meanwhile", async () => {
+  const { directory, spool, living, all, claimed, left } = setUp();
+  const [first, second] = someOf("payment", 2) as [OutboxEvent, OutboxEvent];
+  const path = spool("away", first);
+  const aside = join(directory, "aside");
+  // Vanishes as soon as it is found, as if its mount were gone for a while.
+  living.has = (owner) => {
+    if (owner === "away") renameSync(path, aside);
+    return false;
+  };
+  spool("gone", second);
+  await all();
+  expect(await claimed()).toEqual([second]);
+
+  living.has = () => false;
+  renameSync(aside, path);
+  await all();
+  expect(await claimed()).toEqual([first]);
+  expect(left()).toEqual([]);
 });
 
 test("the take-in of spools leaves alone what only has the name of a spool file", async () => {

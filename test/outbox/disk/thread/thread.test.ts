@@ -1,8 +1,10 @@
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import type { OutboxEvent } from "express-affiliate";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { diskOutbox } from "../../../../src/outbox/disk/disk-outbox.js";
+import { createOwnerLocks } from "../../../../src/outbox/disk/file/owner-locks.js";
 import { openLink } from "../../../../src/outbox/disk/thread/link.js";
 import { until } from "../../../contract/recorder.js";
 import { sample } from "../../../contract/samples.js";
@@ -10,13 +12,15 @@ import { engine, openDisk, someOf } from "../../../helpers/disk-store.js";
 import { endWorker } from "../../../helpers/ending-worker.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 
-const workers = vi.hoisted(() => [] as Worker[]);
+const { workers, refusals } = vi.hoisted(() => ({ workers: [] as Worker[], refusals: [] as Error[] }));
 
 vi.mock("node:worker_threads", async (original) => {
   const threads = await original<typeof import("node:worker_threads")>();
   const { endable } = await import("../../../helpers/ending-worker.js");
   class WatchedWorker extends endable(threads.Worker) {
     constructor(...args: ConstructorParameters<typeof Worker>) {
+      const refusal = refusals.shift();
+      if (refusal) throw refusal;
       super(...args);
       workers.push(this);
     }
@@ -24,8 +28,9 @@ vi.mock("node:worker_threads", async (original) => {
   return { ...threads, Worker: WatchedWorker };
 });
 
-test("the disk outbox starts its thread again if it has ended, and stores what it was asked meanwhile", async () => {
-  const outbox = diskOutbox({ directory: scratchDirectory() });
+test("the disk outbox starts its thread again if it has ended, has its lock again, and stores what it was asked meanwhile", async () => {
+  const directory = scratchDirectory();
+  const outbox = diskOutbox({ directory });
   onTestFinished(() => outbox.close());
   const events = [sample("payment"), sample("payment"), sample("payment")];
   const [before, during, after] = events as [never, never, never];
@@ -39,13 +44,66 @@ test("the disk outbox starts its thread again if it has ended, and stores what i
   const isWell = () => outbox.counts().trouble === undefined;
   await until(() => isWell() && outbox.counts().queued === 3, "not all was stored");
   for (const event of events) expect(await outbox.add(event)).toBe("duplicate");
+  const locks = createOwnerLocks(join(directory, "outbox.db"), { engine, owner: "another" });
+  expect(locks.running()).toBe(1);
+});
+
+test("the disk outbox has its lock again though nothing is asked of it", async () => {
+  const directory = scratchDirectory();
+  const outbox = diskOutbox({ directory, leaseMs: 3_600_000 });
+  onTestFinished(() => outbox.close());
+  expect(await outbox.add(sample("payment"))).toBe("queued");
+  const locks = createOwnerLocks(join(directory, "outbox.db"), { engine, owner: "another" });
+  await endWorker(workers.at(-1) as Worker);
+  expect(locks.running()).toBe(0);
+  await until(() => locks.running() === 1, "it has no lock");
+});
+
+test("the disk outbox tries again if the machine gives it no thread, and stores what it was asked meanwhile", async () => {
+  const outbox = diskOutbox({ directory: scratchDirectory() });
+  onTestFinished(() => outbox.close());
+  const events = someOf("payment", 3) as [OutboxEvent, OutboxEvent, OutboxEvent];
+  expect(await outbox.add(events[0])).toBe("queued");
+  const refusal = () => new Error("Worker initialization failure: EAGAIN");
+  refusals.push(refusal(), refusal());
+  await endWorker(workers.at(-1) as Worker);
+  // What is asked in the same tick is refused with the thread's end.
+  await new Promise(setImmediate);
+
+  expect(await outbox.add(events[1])).toBe("in-memory");
+  await until(() => outbox.counts().trouble?.includes("EAGAIN") === true, "the refusal was not told");
+  await until(() => outbox.counts().trouble === undefined, "no thread was started again");
+  expect(refusals).toEqual([]);
+  await outbox.add(events[2]);
+  for (const event of events) expect(await outbox.add(event)).toBe("duplicate");
+});
+
+test("the disk outbox starts no thread once it is closed, whatever it is asked", async () => {
+  const directory = scratchDirectory();
+  const outbox = diskOutbox({ directory });
+  expect(await outbox.add(sample("payment"))).toBe("queued");
+  await outbox.close();
+  const before = workers.length;
+
+  const asked = [
+    outbox.look(),
+    outbox.cancel("id"),
+    outbox.reportedAt("id"),
+    outbox.erase({ email: "ada@shop.example" }),
+    outbox.deadLetters.list(),
+    outbox.deadLetters.retryAll(),
+  ];
+  for (const each of asked) await expect(each).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_CLOSED" });
+  expect(workers.length).toBe(before);
+  expect(outbox.counts().queued).toBe(1);
+  expect(readdirSync(directory).sort()).toEqual([".gitignore", "outbox.db"]);
 });
 
 test("the disk outbox stores nothing of what was asked before the callers have heard of a failure: it would overtake", async () => {
   const limits = { maxBytes: 2 ** 26, maxDeadLetters: 10, rememberMs: 60_000, leaseMs: 60_000 };
   const link = openLink(
     { path: join(scratchDirectory(), "outbox.db"), engine, ...limits },
-    { onDone() {}, onStart() {} },
+    { onDone() {}, underWay: () => [] },
   );
   onTestFinished(() => link.close());
   const append = (event: OutboxEvent) => link.ask({ type: "append", event });

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { inject } from "vitest";
-import { runNode } from "../../helpers/user-project.js";
+import { runNode } from "./user-project.js";
 
 /** A host of its own, in CommonJS, with the package as it is installed: its lines, and how it ends. */
 export function startHost(

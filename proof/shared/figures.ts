@@ -1,0 +1,62 @@
+/** A measurement and its bound. A measurement without a bound is only printed. */
+export interface Figure {
+  readonly what: string;
+  readonly measured: number;
+  readonly unit?: string;
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
+type Row = readonly [what: string, measured: number, bound?: Omit<Figure, "what" | "measured">];
+
+export function figures(...rows: readonly Row[]): Figure[] {
+  return rows.map(([what, measured, bound]) => ({ what, measured, ...bound }));
+}
+
+/** Figures of one thing. */
+export function figuresOf(name: string, ...rows: readonly Row[]): Figure[] {
+  return figures(...rows).map((figure) => ({ ...figure, what: `${name}: ${figure.what}` }));
+}
+
+/** Whether it keeps to its bounds. */
+export function holds({ measured, atLeast = -Infinity, atMost = Infinity }: Figure): boolean {
+  return measured >= atLeast && measured <= atMost;
+}
+
+const shown = (number: number) => String(Math.round(number * 100) / 100);
+
+/** A line for each: what, the measurement, its bound, whether it was missed. */
+export function linesOf(all: readonly Figure[]): string[] {
+  return columns(
+    all.map((figure) => {
+      const { what, measured, unit } = figure;
+      const missed = holds(figure) ? "" : "MISSED";
+      return [`  ${what}`, `${shown(measured)}${unit ? ` ${unit}` : ""}`, boundOf(figure), missed];
+    }),
+  );
+}
+
+/** Prints them. Returns whether all keep to their bounds. */
+export function allHold(all: readonly Figure[]): boolean {
+  console.log(linesOf(all).join("\n"));
+  return all.every(holds);
+}
+
+function boundOf({ atLeast, atMost }: Figure): string {
+  if (atLeast !== undefined && atLeast === atMost) return `exactly ${shown(atLeast)}`;
+  return [
+    atLeast === undefined ? [] : `at least ${shown(atLeast)}`,
+    atMost === undefined ? [] : `at most ${shown(atMost)}`,
+  ].join(" ");
+}
+
+/** Rows of cells as lines, with columns of equal width. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((text, column) => text.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,63 @@
+import type { OutboxEvent } from "../../conversion/events.js";
+import type { Database, Statements } from "./database.js";
+import { QUEUED } from "./rows.js";
+
+/** Which visitor's queue an event joins, and behind what. */
+export interface Place {
+  /** The visitor's key. */
+  readonly visitor: string;
+  /** The other names by which a later event finds it. */
+  readonly aliases: readonly string[];
+  /** The highest `place` in the visitor's queue; 0 if it is empty. */
+  readonly last: number;
+}
+
+// All names of the events that one statement stores.
+const NAMES_AT_ONCE = 500;
+
+/** A visitor's names: a session, a click id. An event that has neither is a visitor of its own. */
+function namesOf({ id, destination, data: { clickId, sessionId } }: OutboxEvent): string[] {
+  const names = [...(sessionId ? [`s${sessionId}`] : []), ...(clickId ? [`c${clickId}`] : [])];
+  return (names.length > 0 ? names : [`e${id}`]).map((name) => `${destination} ${name}`);
+}
+
+/** Finds events' visitors. */
+export function createPlaces({ words }: Pick<Database, "words">) {
+  const { events, queues } = words;
+
+  /** Each event's visitor: that of a live event with one of its ids, or a new one. */
+  return async function placesOf(tx: Statements, all: readonly OutboxEvent[]): Promise<Place[]> {
+    const names = [...new Set(all.flatMap((event) => (hasId(event) ? namesOf(event) : [])))];
+    const known = new Map<string, Pick<Place, "visitor" | "last">>();
+    // A look for each name: for a list of them, PostgreSQL reads a whole index of unknown size.
+    const by = (column: "alias" | "alias_2") =>
+      `(select min(e.visitor) from ${events} e${words.byAlias(column)}
+        where e.state = ${QUEUED} and e.${column} is not null and e.${column} = n.name)`;
+    for (let from = 0; from < names.length; from += NAMES_AT_ONCE) {
+      const asked = names.slice(from, from + NAMES_AT_ONCE);
+      // With a limit, a planner looks for each visitor once.
+      const rows = await tx.rows<{ name: string; visitor: string | null; last: number | null }>(
+        `with n (name) as (${words.list(asked.length)})
+         select v.name, v.visitor, (select q.place from ${queues} q${words.byVisitor} where q.visitor = v.visitor) as last
+         from (select n.name, coalesce((select q.visitor from ${queues} q${words.byVisitor} where q.visitor = n.name),
+           ${by("alias")}, ${by("alias_2")}) as visitor from n limit ${NAMES_AT_ONCE}) as v`,
+        asked,
+      );
+      for (const { name, visitor, last } of rows)
+        if (visitor !== null) known.set(name, { visitor, last: Number(last) });
+    }
+    return all.map((event) => {
+      const names = namesOf(event);
+      const place = names.map((name) => known.get(name)).find((each) => each !== undefined) ?? {
+        visitor: names[0] as string,
+        last: 0,
+      };
+      for (const name of names) if (!known.has(name)) known.set(name, place);
+      return { ...place, aliases: names.filter((name) => name !== place.visitor) };
+    });
+  };
+}
+
+function hasId({ data: { clickId, sessionId } }: OutboxEvent): boolean {
+  return Boolean(clickId ?? sessionId);
+}
