@@ -103,16 +103,14 @@ export function isYes({ status, body }: Answer): boolean {
 }
 
 /** A refusal's status, and its error body (§7) if readable. `hide` removes secrets from texts. */
-export function refusalOf(
-  { status, body, retryAfter }: Answer,
-  { now, hide }: { now: number; hide: (text: string) => string },
-) {
+export function refusalOf(answer: Answer, { now, hide }: { now: number; hide: (text: string) => string }) {
+  const { status, body } = answer;
   const clip = (text: string) => hide(text).slice(0, 500);
   return {
     status,
     error: clip(textOf(body, "error") ?? String(status)),
     message: clip(textOf(body, "message") ?? `the service answered ${status}`),
-    retryAfterMs: retryAfterMs(retryAfter, now),
+    retryAfterMs: retryAfterMs(answer, now),
   };
 }
 
@@ -127,12 +125,16 @@ export function leadIdOf(body: unknown): number | undefined {
 }
 
 /** How long Retry-After (RFC 9110, 10.2.3) asks to wait. `undefined` if it cannot be read. */
-export function retryAfterMs(header: string | undefined, now: number): number | undefined {
-  const text = header?.trim() ?? "";
+export function retryAfterMs(
+  { retryAfter, date: sentAt = "" }: Pick<Answer, "retryAfter" | "date">,
+  now: number,
+): number | undefined {
+  const text = retryAfter?.trim() ?? "";
   if (/^\d+$/.test(text)) return Number(text) * 1000;
   // Date.parse alone takes nearly anything, such as "-5". An HTTP date begins with the day's name,
   // and is in GMT even in its one form that does not say so.
   const isDate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text);
   const date = isDate ? Date.parse(text.endsWith("GMT") ? text : `${text} GMT`) : Number.NaN;
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  // By the service's clock if it sends `Date`: this machine's may be wrong.
+  return Number.isNaN(date) ? undefined : Math.max(0, date - (Date.parse(sentAt) || now));
 }

@@ -20,8 +20,6 @@ export interface Answer {
   readonly body: unknown;
   /** The whole body arrived, and is no JSON. */
   readonly isUnreadable?: true;
-  /** The time was up, or the connection ended, before the body did. */
-  readonly isCut?: true;
 }
 
 export interface NoAnswer {
@@ -149,13 +147,13 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, ListLinks<Att
     const { status } = this.#head;
     const { json: body, isPage } = readBody(this.#bytes(), this.#bodyHeaders);
     if (status >= 300) {
-      onEnd({ type: "answer", body, ...(error && { isCut: true }), ...this.#head });
+      onEnd({ type: "answer", body, ...this.#head });
     } else if (isPage) {
       onEnd({ type: "no-answer", requestSent, error: new PageInstead(status) });
     } else {
-      const isUnreadable = body === undefined && this.#length > 0;
-      const incomplete = error ? { isCut: true as const } : isUnreadable && { isUnreadable: true as const };
-      onEnd({ type: "answer", body, ...incomplete, ...this.#head, status: errorStatusOf(body) ?? status });
+      const isUnreadable = !error && body === undefined && this.#length > 0;
+      const said = { ...this.#head, ...(isUnreadable && { isUnreadable }) };
+      onEnd({ type: "answer", body, ...said, status: errorStatusOf(body) ?? status });
     }
   }
 

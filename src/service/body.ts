@@ -42,7 +42,9 @@ export function textOf(body: unknown, name: string): string | undefined {
 
 /** The status of an error body (§7). */
 export function errorStatusOf(body: unknown): number | undefined {
-  const status = Number(fieldOf(body, "status") ?? Number.NaN);
+  const said = fieldOf(body, "status");
+  // Some objects that JSON can hold cannot be turned into a number, and throw.
+  const status = typeof said === "object" ? Number.NaN : Number(said ?? Number.NaN);
   const isError = Number.isInteger(status) && status >= 300 && status < 600;
   return isError && textOf(body, "error") !== undefined ? status : undefined;
 }

@@ -59,7 +59,7 @@ export function createClient(
   const calls = callsFor(clientId);
 
   async function ask(call: Call): Promise<unknown> {
-    const attempt = await transport.send(call, { keepsAlive: true });
+    const attempt = await transport.send(call, { isOfHost: true });
     if (attempt.type === "no-answer") {
       const { requestSent, error } = attempt;
       throw new NoAnswerError(

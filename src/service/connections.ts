@@ -76,14 +76,11 @@ let loading: Promise<Undici> | undefined;
 
 const importUndici = () => import("undici/index.js");
 
-/**
- * @param beside a module of this package.
- * @throws AffiliateError if a bundler has left undici out, and it is not installed either.
- */
-export function checkUndici(beside: string): void {
+/** @throws AffiliateError if a bundler has left undici out, and it is not installed either. */
+export function checkUndici(): void {
   // A bundler that has put it in has replaced its name.
   const isOutside = /["']undici\/index\.js["']/.test(String(importUndici));
-  if (isOutside && resolvePeer("undici/index.js", peerPlaces(beside)) === undefined)
+  if (isOutside && resolvePeer("undici/index.js", peerPlaces()) === undefined)
     throw missing("it is not installed");
 }
 
@@ -93,11 +90,9 @@ function missing(why: string, cause?: Error): AffiliateError {
 }
 
 /** Loads undici once, which takes most of the package's loading time: only if it is needed. */
-export function loadUndici(): Promise<Undici> {
+function loadUndici(): Promise<Undici> {
   loading ??= importUndici().then(
-    (namespace) => {
-      // If undici has a file of its own in a bundle, esbuild gives it as the default export alone.
-      const undici: Undici = "Pool" in namespace ? namespace : (namespace as { default: Undici }).default;
+    (undici) => {
       if (isInJest()) loadTheRest(undici);
       return undici;
     },
@@ -109,7 +104,7 @@ export function loadUndici(): Promise<Undici> {
 }
 
 /** Jest fails a run that loads modules after its test file has ended, so load them early. */
-export function isInJest(): boolean {
+function isInJest(): boolean {
   return process.env.JEST_WORKER_ID !== undefined;
 }
 

@@ -39,6 +39,8 @@ export function dispatcherTo(options: DispatcherOptions): (undici: Undici) => Di
     // None: undici's timers are coarse, and would report the same silence as other errors.
     headersTimeout: 0,
     bodyTimeout: 0,
+    // A longer head is ignored, even its status. Gateways add cookies and policies.
+    maxHeaderSize: 128 * 1024,
   };
   const connecting = {
     timeout: connectTimeoutMs,
@@ -87,17 +89,19 @@ function proxiesOfEnvironment(env: NodeJS.ProcessEnv): { httpProxy: string; http
   // Undici's own error would repeat the address, which may contain a password.
   if (![httpProxy, httpsProxy].every((address) => address === "" || isProxyAddress(address)))
     throw new OptionsError("affiliate", [
-      "`proxy` is the environment's, and HTTPS_PROXY or HTTP_PROXY is no address, such as http://proxy.example:3128",
+      '`proxy` is "environment", but HTTPS_PROXY or HTTP_PROXY is no http or https URL like http://proxy.example:3128',
     ]);
   return { httpProxy, httpsProxy };
 }
 
-function isProxyAddress(address: string): boolean {
+/** Whether undici can use it. Otherwise nothing would ever be sent. */
+export function isProxyAddress(address: string): boolean {
   try {
-    const { protocol, username, password } = new URL(address);
+    const { protocol, username, password, pathname, search, hash } = new URL(address);
     // Throws if they are not encoded as a URL's.
     decodeURIComponent(username + password);
-    return /^(https?|socks5?):$/.test(protocol);
+    // Undici would use SOCKS, too, with idle times of its own: payments would be held.
+    return /^https?:$/.test(protocol) && pathname + search + hash === "/";
   } catch {
     return false;
   }
@@ -140,7 +144,7 @@ export class ProxyError extends Error {
 }
 
 /** Makes connections to a proxy fail with a `ProxyError` if it opens no tunnel. */
-export function withProxyErrors<D extends Dispatcher>(proxy: D): D {
+function withProxyErrors<D extends Dispatcher>(proxy: D): D {
   const open = proxy.connect.bind(proxy) as (options: object) => Promise<Dispatcher.ConnectData>;
 
   async function connect(options: object): Promise<Dispatcher.ConnectData> {

@@ -16,13 +16,16 @@ export interface TransportOptions extends DispatcherOptions {
   readonly clock: Clock;
 }
 
-export interface SendOptions {
+interface SendOptions {
   /** Called just before the request is written to a connection. `false`: nothing is sent. */
   readonly mayLeave?: () => boolean;
   /** How long the body is waited for after its head. Default: `timeoutMs`. */
   readonly bodyMs?: number;
-  /** Keeps the process alive until the attempt has ended. Default: false. */
-  readonly keepsAlive?: boolean;
+  /**
+   * A call that the host awaits: it keeps the process alive, and has its own connections, so that
+   * it delays no event. Default: false.
+   */
+  readonly isOfHost?: boolean;
 }
 
 export interface Transport {
@@ -57,11 +60,12 @@ export function createTransport(options: TransportOptions): Transport {
   const prefix = withoutTrailingSlashes(baseUrl.pathname);
   const underWay = new LinkedList<AttemptHandler>();
   const connections = createConnections(options);
+  const connectionsOfHost = createConnections(options);
   const loop = new EventLoop(clock);
 
   return {
     prepare: connections.prepare,
-    send(call, { mayLeave = () => true, bodyMs = timeoutMs, keepsAlive = false } = {}) {
+    send(call, { mayLeave = () => true, bodyMs = timeoutMs, isOfHost = false } = {}) {
       let request: Dispatcher.DispatchOptions;
       try {
         request = { origin: baseUrl.origin, ...requestFor(call, prefix, options.headers) };
@@ -92,7 +96,7 @@ export function createTransport(options: TransportOptions): Transport {
           },
         });
         const cancelDeadline = stopAfter(timeoutMs, "no complete answer");
-        const alive = keepsAlive ? setInterval(() => {}, timeoutMs) : undefined;
+        const alive = isOfHost ? setInterval(() => {}, timeoutMs) : undefined;
         underWay.append(attempt);
 
         // After a standstill, the timer fires in the tick that reads the answer, and before it.
@@ -100,7 +104,8 @@ export function createTransport(options: TransportOptions): Transport {
           return clock.after(ms, () => afterTick(() => attempt.stop(tooLate(what, ms))));
         }
 
-        const dispatch = () => connections.dispatch(request, attempt);
+        const { dispatch: dispatchBy } = isOfHost ? connectionsOfHost : connections;
+        const dispatch = () => dispatchBy(request, attempt);
         // After a standstill, undici must first see what the service closed, and close idle ones.
         if (timersAreFaked() || loop.hasPassedWithin(TICK_MS)) dispatch();
         else afterTick(dispatch);
@@ -109,10 +114,12 @@ export function createTransport(options: TransportOptions): Transport {
     },
     abort() {
       afterTick(() => {
-        for (const attempt of underWay.peek(underWay.length)) attempt.stop(aborted());
+        for (const attempt of [...underWay]) attempt.stop(aborted());
       });
     },
-    close: connections.close,
+    async close() {
+      await Promise.all([connections.close(), connectionsOfHost.close()]);
+    },
   };
 }
 
@@ -135,12 +142,12 @@ function requestFor(
 }
 
 /** Runs `task` once timers that are due have fired and data in the sockets has been read. */
-export function afterTick(task: () => void): void {
+function afterTick(task: () => void): void {
   setImmediate(() => setImmediate(task));
 }
 
 /** Whether the event loop turns or stands still. */
-export class EventLoop {
+class EventLoop {
   readonly #clock: Clock;
   #passedAt = Number.NEGATIVE_INFINITY;
   #isWaiting = false;

@@ -134,6 +134,8 @@ describe("a 2xx", () => {
     [{ error: "Odd", status: 401.5 }, undefined],
     [{ error: "Odd", status: 1_000 }, undefined],
     [{ error: "Odd", status: null }, undefined],
+    [{ error: "Odd", status: { toString: 1 } }, undefined],
+    [{ error: "Odd", status: [401] }, undefined],
     [{ status: 401 }, undefined],
     [[{ error: "Odd", status: 401 }], undefined],
   ])("whose body is %j has the status %j", (body, status) => {

@@ -2,6 +2,7 @@ import { ArgumentError, NoAnswerError, TrackingApiError } from "express-affiliat
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyCharacter } from "../helpers/any-character.js";
+import { pay } from "../helpers/pay.js";
 import { startService } from "../helpers/service.js";
 import { API_KEY, startTracker } from "../helpers/tracker.js";
 
@@ -15,6 +16,9 @@ const refusing = (status: number, body: unknown, headers: Record<string, string>
     res.writeHead(status, { "content-type": "application/json", ...headers });
     res.end(typeof body === "string" ? body : JSON.stringify(body));
   });
+
+/** The message of the error if this is the service's. */
+const said = (message: string) => `${message} (docs/errors.md#err_affiliate_api)`;
 
 describe("client", () => {
   it("sends each endpoint's fields, and no others", async () => {
@@ -126,22 +130,22 @@ describe("client", () => {
     const { client } = await refusing(401, body);
     const error = await client.status("s1").catch((thrown) => thrown);
     expect(error).toBeInstanceOf(TrackingApiError);
-    expect(error).toMatchObject({ code: "ERR_AFFILIATE_API", ...body });
+    expect(error).toMatchObject({ code: "ERR_AFFILIATE_API", ...body, message: said(body.message) });
   });
 
   it.each(["", "<html>Bad gateway</html>", "{", "[]", "null", '{"error":{},"message":7}'])(
     "rejects with the status alone if the error body is %j",
     async (body) => {
       const { client } = await refusing(418, body);
-      const said = { status: 418, error: "418", message: "the service answered 418" };
-      await expect(client.status("s1")).rejects.toMatchObject(said);
+      const answer = { status: 418, error: "418", message: said("the service answered 418") };
+      await expect(client.status("s1")).rejects.toMatchObject(answer);
     },
   );
 
   it("rejects when a 200 says `success: false`", async () => {
     const { client } = await clientOf(() => ({ success: false, message: "unknown program" }));
     const rejected = client.paymentLead({ customerEmail: "a@b.example", leadValue: 1 });
-    await expect(rejected).rejects.toMatchObject({ status: 200, message: "unknown program" });
+    await expect(rejected).rejects.toMatchObject({ status: 200, message: said("unknown program") });
   });
 
   it("says how long the service asked to be left alone", async () => {
@@ -158,6 +162,15 @@ describe("client", () => {
 
     const unreachable = startTracker({ baseUrl: "http://127.0.0.1:1" }).client;
     await expect(unreachable.status("s1")).rejects.toMatchObject({ requestSent: false });
+  });
+
+  it("holds up no event, however many calls wait for an answer", async () => {
+    const { url, posted, received } = await startService(({ method }) => (method === "GET" ? undefined : {}));
+    const tracker = startTracker({ baseUrl: url, delivery: { concurrency: 2, timeoutMs: 60_000 } });
+    for (let n = 0; n < 3; n++) tracker.client.status("s1").catch(() => {});
+    await expect.poll(() => received.length).toBe(2);
+    await pay(tracker);
+    await expect.poll(() => posted.length).toBe(1);
   });
 
   it("gives up at its deadline", async () => {

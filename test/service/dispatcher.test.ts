@@ -140,11 +140,14 @@ describe("an outgoing proxy", () => {
       expect(asked).toEqual([]);
     });
 
-    it("is refused if it has no address, which is not repeated", () => {
-      vi.stubEnv("https_proxy", "bob:pa55word@proxy");
-      expect(() => startTracker({ baseUrl: "https://tracking.example", proxy: "environment" })).toThrow(
-        /^affiliate: `proxy` is the environment's, and HTTPS_PROXY or HTTP_PROXY is no address((?!pa55word).)*$/,
-      );
-    });
+    it.each(["bob:pa55word@proxy", "socks5://bob:pa55word@proxy:1080", "http://proxy/?pa55word"])(
+      "is refused if it has no address of http, which is not repeated: %s",
+      (address) => {
+        vi.stubEnv("https_proxy", address);
+        expect(() => startTracker({ baseUrl: "https://tracking.example", proxy: "environment" })).toThrow(
+          /^affiliate: `proxy` is "environment", but HTTPS_PROXY or HTTP_PROXY is no http or https URL((?!pa55word).)*$/,
+        );
+      },
+    );
   });
 });

@@ -64,25 +64,22 @@ test.each([{}, { minify: true }])(
   },
 );
 
-test.each([{}, { minify: true }])(
-  "a bundle with undici in it (%j) delivers where nothing is installed",
-  async (options) => {
-    const folder = await projectWithoutUndici();
-    await bundle(folder, options);
-    const { code, stdout, stderr, posted } = await run(folder, "bundle.cjs");
-    expect([code, stdout, stderr]).toEqual([0, "", ""]);
-    expect(posted).toHaveLength(1);
-  },
-);
+const require = `import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);`;
+const BUNDLES: [string, BuildOptions, string][] = [
+  ["with undici in it", {}, "bundle.cjs"],
+  [
+    "to ES modules, with splitting,",
+    { splitting: true, format: "esm", outExtension: { ".js": ".mjs" }, banner: { js: require } },
+    "bundle.mjs",
+  ],
+];
 
-test.each([{}, { minify: true }])(
-  "a bundle in several files (%j), in which undici has only a default export, delivers",
-  async (options) => {
+test.each(BUNDLES.flatMap((each) => [false, true].map((minify) => [...each, minify] as const)))(
+  "a bundle %s delivers where nothing is installed (%j, %s, minified: %j)",
+  async (_, options, file, minify) => {
     const folder = await projectWithoutUndici();
-    const require = `import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);`;
-    const esm: BuildOptions = { format: "esm", outExtension: { ".js": ".mjs" }, banner: { js: require } };
-    await bundle(folder, { splitting: true, ...esm, ...options });
-    const { code, stdout, stderr, posted } = await run(folder, "bundle.mjs");
+    await bundle(folder, { ...options, minify });
+    const { code, stdout, stderr, posted } = await run(folder, file);
     expect([code, stdout, stderr]).toEqual([0, "", ""]);
     expect(posted).toHaveLength(1);
   },
