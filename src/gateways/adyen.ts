@@ -19,7 +19,8 @@ export interface AdyenOptions {
  * | `CANCEL_OR_REFUND`; `CANCELLATION` and `CAPTURE_FAILED` after a sale | a full refund |
  * | `CHARGEBACK` | a refund with `isDispute` |
  *
- * The id is the payment's `pspReference`, which the other events have as `originalReference`. Adyen
+ * The id is the payment's `pspReference`, which the other events have as `originalReference`. Of
+ * several captures of one payment, only the first is reported: the others have the same id. Adyen
  * says the amount of each refund, not their sum. A value of metadata has 80 characters: too few for
  * most snapshots. `customerId` is the `shopperReference` if Adyen sends it, otherwise your own
  * `merchantReference`.
@@ -31,7 +32,7 @@ export function adyen(given: unknown, options: AdyenOptions): Told {
   const { type, event: item } = Fields.of("adyen", given, "eventCode");
   const isAutomatic = capture === "automatic";
   // Adyen's customer area sends tests, with ids such as test_AUTHORISATION_1.
-  if (item.text("pspReference").startsWith("test_")) return undefined;
+  if (item.maybe("pspReference")?.startsWith("test_")) return undefined;
   if (item.get("success") !== "true" && item.get("success") !== true) return undefined;
   switch (type) {
     case "AUTHORISATION":
@@ -52,12 +53,10 @@ export function adyen(given: unknown, options: AdyenOptions): Told {
 }
 
 function sale(item: Fields, idField: string): Told {
-  const currency = item.currency("amount.currency");
   const extra = item.at("additionalData");
   return saleOf({
     paymentId: item.text(idField),
-    leadValue: item.minor("amount.value", currency),
-    currency,
+    ...item.money("amount.value", "amount.currency"),
     customerEmail: extra.maybe("shopperEmail"),
     customerId:
       extra.maybe("recurring.shopperReference") ??
@@ -68,12 +67,10 @@ function sale(item: Fields, idField: string): Told {
 }
 
 function refund(item: Fields, isDispute: boolean): Told {
-  const currency = item.currency("amount.currency");
   return refundOf({
     paymentId: item.text("originalReference"),
     refundId: item.text("pspReference"),
-    amount: item.minor("amount.value", currency),
-    currency,
+    ...item.money("amount.value", "amount.currency"),
     isDispute,
   });
 }

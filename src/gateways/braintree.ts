@@ -8,7 +8,7 @@ import { refundOf, saleOf, type Told } from "./told.js";
  * | given | gives |
  * | --- | --- |
  * | the `transaction` of `gateway.transaction.sale`, `submitForSettlement` or `find` | a sale, once it is submitted for settlement; a full refund if it is voided |
- * | the `transaction` of `gateway.transaction.refund` | a refund |
+ * | the `transaction` of `gateway.transaction.refund` | a refund, once it is submitted for settlement |
  * | a notification `subscription_charged_successfully` | a sale: its newest transaction |
  * | a notification `dispute_opened` | a refund with `isDispute` |
  *
@@ -35,12 +35,12 @@ function sale(transaction: Fields): Told {
   const status = transaction.text("status");
   if (status !== "voided" && !TAKEN.includes(status)) return undefined;
   const paymentId = transaction.text("id");
-  const leadValue = transaction.decimal("amount");
+  const amount = transaction.decimal("amount");
   const currency = transaction.currency("currency_iso_code");
-  if (status === "voided") return refundOf({ paymentId, refundedSoFar: leadValue, isFull: true, currency });
+  if (status === "voided") return refundOf({ paymentId, refundedSoFar: amount, isFull: true, currency });
   return saleOf({
     paymentId,
-    leadValue,
+    amount,
     currency,
     customerEmail: transaction.maybe("customer.email"),
     customerId: transaction.maybe("customer.id"),
@@ -49,8 +49,9 @@ function sale(transaction: Fields): Told {
 }
 
 function refund(transaction: Fields): Told {
-  // A credit without a sale.
-  if (!transaction.has("refunded_transaction_id") || transaction.get("status") === "voided") return undefined;
+  // Without it, a credit without a sale. A bank may decline a refund, too: then nothing went back.
+  const isOfSale = transaction.has("refunded_transaction_id");
+  if (!isOfSale || !TAKEN.includes(transaction.text("status"))) return undefined;
   return refundOf({
     paymentId: transaction.text("refunded_transaction_id"),
     refundId: transaction.text("id"),

@@ -66,6 +66,12 @@ export class Fields {
     return majorUnits(value as number | string | bigint, currency, this.#gateway);
   }
 
+  /** An amount in minor units and its currency, as one in major units. */
+  money(path: string, currencyPath: string): { amount: number; currency: string } {
+    const currency = this.currency(currencyPath);
+    return { amount: this.minor(path, currency), currency };
+  }
+
   /** An amount in major units, as a decimal text: "19.90". Its sign is dropped if it may have one. */
   decimal(path: string, { signed = false } = {}): number {
     const value = this.get(path);

@@ -33,7 +33,7 @@ function sale(event: Fields): Told {
   const { currency, amount } = amountsOf(order);
   return saleOf({
     paymentId: idOf(event.at("data")),
-    leadValue: amount("total"),
+    amount: amount("total"),
     currency,
     customerEmail: order.maybe("user_email"),
     customerId: order.maybe("customer_id"),

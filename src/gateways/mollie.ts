@@ -8,7 +8,8 @@ import { refundOf, saleOf, type Told } from "./told.js";
  * | payment | gives |
  * | --- | --- |
  * | `status` is `paid` | a sale |
- * | with `amountRefunded` or `amountChargedBack` | a refund, with the sum so far; its `sale`, because the first webhook may have been lost |
+ * | with `amountRefunded` | a refund, with the sum so far; its `sale`, because the first webhook may have been lost |
+ * | with `amountChargedBack` | a refund with `isDispute`, and with the sum of refunds if there is one; its `sale` |
  *
  * The id is the payment's, `tr_…`. A subscription's metadata is on each of its payments.
  */
@@ -18,20 +19,21 @@ export function mollie(given: unknown): Told {
   const paymentId = payment.text("id");
   const currency = payment.currency("amount.currency");
   const amountOf = (field: string) => (payment.has(field) ? payment.decimal(`${field}.value`) : 0);
-  const leadValue = payment.has("amountCaptured")
-    ? amountOf("amountCaptured")
-    : payment.decimal("amount.value");
+  const amount = payment.has("amountCaptured") ? amountOf("amountCaptured") : payment.decimal("amount.value");
   const sale = saleOf({
     paymentId,
-    leadValue,
+    amount,
     currency,
     customerEmail: payment.maybe("billingAddress.email"),
     customerId: payment.maybe("customerId"),
     attribution: payment.snapshot("metadata.affiliate"),
   });
   const chargedBack = amountOf("amountChargedBack");
-  const refundedSoFar = Number((amountOf("amountRefunded") + chargedBack).toFixed(2));
-  if (refundedSoFar === 0) return sale;
-  const isFull = refundedSoFar >= leadValue;
-  return refundOf({ paymentId, refundedSoFar, isFull, currency, sale, isDispute: chargedBack > 0 });
+  const refunded = amountOf("amountRefunded");
+  const told = { paymentId, currency, sale };
+  const ofRefunds = { refundedSoFar: refunded, isFull: refunded >= amount };
+  // One answer may tell of both: what the shop gave back, and what the customer's bank took back.
+  if (chargedBack > 0)
+    return refundOf({ ...told, ...(refunded > 0 && ofRefunds), amount: chargedBack, isDispute: true });
+  return refunded > 0 ? refundOf({ ...told, ...ofRefunds }) : sale;
 }

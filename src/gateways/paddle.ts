@@ -21,11 +21,9 @@ export function paddle(given: unknown): Told {
 }
 
 function sale(data: Fields): Told {
-  const currency = data.currency("currency_code");
   return saleOf({
     paymentId: data.text("id"),
-    leadValue: data.minor("details.totals.grand_total", currency),
-    currency,
+    ...data.money("details.totals.grand_total", "currency_code"),
     customerEmail: undefined,
     customerId: data.maybe("customer_id"),
     attribution: data.snapshot("custom_data.affiliate"),
@@ -36,13 +34,11 @@ function sale(data: Fields): Told {
 function adjustment(data: Fields): Told {
   const isDispute = data.get("action") === "chargeback";
   if (data.get("status") !== "approved" || !(isDispute || data.get("action") === "refund")) return undefined;
-  const currency = data.currency("currency_code");
   return refundOf({
     paymentId: data.text("transaction_id"),
     refundId: data.text("id"),
-    amount: data.minor("totals.total", currency),
+    ...data.money("totals.total", "currency_code"),
     isFull: data.get("type") === "full" ? true : undefined,
-    currency,
     isDispute,
   });
 }

@@ -8,7 +8,7 @@ import { refundOf, saleOf, type Told } from "./told.js";
  * | event | gives |
  * | --- | --- |
  * | `PAYMENT.CAPTURE.COMPLETED` (orders, v2) | a sale; the id is the capture's |
- * | `PAYMENT.CAPTURE.REFUNDED` | a refund; the capture's id is in its link `up` |
+ * | `PAYMENT.CAPTURE.REFUNDED`, `PAYMENT.CAPTURE.REVERSED` (by PayPal) | a refund; the capture's id is in its link `up` |
  * | `PAYMENT.SALE.COMPLETED` (subscriptions, v1) | a sale; the id is the sale's |
  * | `PAYMENT.SALE.REFUNDED` | a refund; the sale's id is `sale_id` |
  * | `CUSTOMER.DISPUTE.CREATED` | a refund with `isDispute`, of the first disputed transaction |
@@ -22,6 +22,7 @@ export function paypal(given: unknown): Told {
     case "PAYMENT.CAPTURE.COMPLETED":
       return sale(resource, ORDER);
     case "PAYMENT.CAPTURE.REFUNDED":
+    case "PAYMENT.CAPTURE.REVERSED":
       return refund(resource, ORDER, captureOf(resource));
     case "PAYMENT.SALE.COMPLETED":
       return sale(resource, SUBSCRIPTION);
@@ -55,7 +56,7 @@ const SUBSCRIPTION: typeof ORDER = {
 function sale(resource: Fields, at: typeof ORDER): Told {
   return saleOf({
     paymentId: resource.text("id"),
-    leadValue: resource.decimal(at.amount),
+    amount: resource.decimal(at.amount),
     currency: resource.currency(at.currency),
     customerEmail: undefined,
     customerId: resource.maybe(at.customerId),

@@ -20,26 +20,28 @@ export function razorpay(given: unknown): Told {
   return type === "payment.dispute.created" ? dispute(event.at("payload.dispute.entity")) : undefined;
 }
 
+/** What Razorpay writes if its checkout did not ask for an address. */
+const NO_ADDRESS = "void@razorpay.com";
+
 function sale(payment: Fields): Told {
-  const currency = payment.currency("currency");
+  const email = payment.maybe("email");
   return saleOf({
     paymentId: payment.text("id"),
-    leadValue: payment.minor("amount", currency),
-    currency,
-    customerEmail: payment.maybe("email"),
+    ...payment.money("amount", "currency"),
+    customerEmail: email?.toLowerCase() === NO_ADDRESS ? undefined : email,
     customerId: payment.maybe("customer_id"),
     attribution: payment.snapshot("notes.affiliate"),
   });
 }
 
 function refund(payload: Fields): Told {
-  const currency = payload.currency("refund.entity.currency");
+  const { amount, currency } = payload.money("refund.entity.amount", "refund.entity.currency");
   const payment = payload.at("payment.entity");
   const hasSum = payment.has("amount_refunded");
   return refundOf({
     paymentId: payload.text("refund.entity.payment_id"),
     refundId: payload.text("refund.entity.id"),
-    amount: payload.minor("refund.entity.amount", currency),
+    amount,
     refundedSoFar: hasSum ? payment.minor("amount_refunded", currency) : undefined,
     isFull: hasSum ? payment.get("refund_status") === "full" : undefined,
     currency,
@@ -47,12 +49,10 @@ function refund(payload: Fields): Told {
 }
 
 function dispute(opened: Fields): Told {
-  const currency = opened.currency("currency");
   return refundOf({
     paymentId: opened.text("payment_id"),
     refundId: opened.text("id"),
-    amount: opened.minor("amount", currency),
-    currency,
+    ...opened.money("amount", "currency"),
     isDispute: true,
   });
 }

@@ -24,11 +24,13 @@ export function square(given: unknown): Told {
   return dispute(object.at(object.has("object") ? "object" : "dispute"));
 }
 
+const MONEY = ["amount_money.amount", "amount_money.currency"] as const;
+
 function sale(payment: Fields): Told {
   if (payment.text("status") !== "COMPLETED") return undefined;
   return saleOf({
     paymentId: payment.text("id"),
-    ...moneyIn(payment, "leadValue"),
+    ...payment.money(...MONEY),
     customerEmail: payment.maybe("buyer_email_address"),
     customerId: payment.maybe("customer_id"),
   });
@@ -40,18 +42,12 @@ function refund(made: Fields): Told {
   return refundOf({
     paymentId: made.text("payment_id"),
     refundId: made.text("id"),
-    ...moneyIn(made, "amount"),
+    ...made.money(...MONEY),
   });
 }
 
 function dispute(opened: Fields): Told {
   const paymentId = opened.text("disputed_payment.payment_id");
   const refundId = opened.maybe("dispute_id") ?? opened.text("id");
-  return refundOf({ paymentId, refundId, ...moneyIn(opened, "amount"), isDispute: true });
-}
-
-function moneyIn<Name extends string>(object: Fields, name: Name) {
-  const currency = object.currency("amount_money.currency");
-  const amount = object.minor("amount_money.amount", currency);
-  return { [name]: amount, currency } as Record<Name, number> & { currency: string };
+  return refundOf({ paymentId, refundId, ...opened.money(...MONEY), isDispute: true });
 }

@@ -16,25 +16,25 @@ import { refundOf, saleOf, type Told } from "./told.js";
  * names one. Metadata of a payment intent is copied to its charge; that of a subscription is not.
  */
 export function stripe(given: unknown): Told {
-  const { type, event } = Fields.of("stripe", given, "type");
+  const { type: name, event } = Fields.of("stripe", given, "type");
+  // A thin event has no charge, and is refused.
+  const type = name.replace(/^v1\./, "");
   const object = event.at("data.object");
   if (type === "charge.succeeded" || type === "charge.captured") return sale(object);
   if (type === "charge.refunded") return refund(object, event.maybe("api_version") ?? "");
   if (type !== "charge.dispute.created") return undefined;
-  const currency = object.currency("currency");
+  const refundId = object.text("id");
   // An expanded charge is an object.
   const paymentId = object.maybe("charge.id") ?? object.text("charge");
-  const amount = object.minor("amount", currency);
-  return refundOf({ paymentId, refundId: object.text("id"), amount, currency, isDispute: true });
+  return refundOf({ paymentId, refundId, ...object.money("amount", "currency"), isDispute: true });
 }
 
 function sale(charge: Fields): Told {
+  const paymentId = charge.text("id");
   if (charge.get("captured") !== true) return undefined;
-  const currency = charge.currency("currency");
   return saleOf({
-    paymentId: charge.text("id"),
-    leadValue: charge.minor("amount_captured", currency),
-    currency,
+    paymentId,
+    ...charge.money("amount_captured", "currency"),
     customerEmail: charge.maybe("billing_details.email") ?? charge.maybe("receipt_email"),
     customerId: charge.maybe("customer") ?? charge.maybe("customer.id"),
     attribution: charge.snapshot("metadata.affiliate"),
@@ -42,6 +42,7 @@ function sale(charge: Fields): Told {
 }
 
 function refund(charge: Fields, apiVersion: string): Told {
+  const paymentId = charge.text("id");
   // Before 2025-03-31.basil, an authorisation that is cancelled is refunded …
   if (charge.get("captured") !== true) return undefined;
   const currency = charge.currency("currency");
@@ -51,10 +52,5 @@ function refund(charge: Fields, apiVersion: string): Told {
   const uncaptured = isOld ? sum("amount") - sum("amount_captured") : 0;
   const refundedSoFar = Number((sum("amount_refunded") - uncaptured).toFixed(3));
   if (refundedSoFar <= 0) return undefined;
-  return refundOf({
-    paymentId: charge.text("id"),
-    refundedSoFar,
-    isFull: charge.get("refunded") === true,
-    currency,
-  });
+  return refundOf({ paymentId, refundedSoFar, isFull: charge.get("refunded") === true, currency });
 }

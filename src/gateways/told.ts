@@ -28,9 +28,9 @@ export interface Refund {
   readonly paymentId: string;
   /** Of this one refund or dispute, if the gateway says it. */
   readonly refundId?: string;
-  /** Of this one refund, in major units. */
+  /** Of this one refund or dispute, in major units. */
   readonly amount?: number;
-  /** Of all refunds of the payment up to this one, in major units. */
+  /** Of all refunds of the payment up to this one, in major units; disputes apart. */
   readonly refundedSoFar?: number;
   /** Whether nothing of the payment is left. */
   readonly isFull?: boolean;
@@ -50,13 +50,13 @@ type Partly<Shape> = { readonly [Name in keyof Shape]?: Shape[Name] | undefined 
 /** A sale, or nothing if it is of nothing: a trial, or a coupon of 100 %. */
 export function saleOf(paid: {
   paymentId: string;
-  leadValue: number;
+  amount: number;
   currency: string;
   customerEmail: string | undefined;
   customerId?: string | undefined;
   attribution?: Snapshot | undefined;
 }): Sale | undefined {
-  const { paymentId, leadValue, customerEmail, ...rest } = paid;
+  const { paymentId, amount: leadValue, customerEmail, ...rest } = paid;
   if (leadValue === 0) return undefined;
   return { type: "payment", payment: known({ paymentId, leadValue, customerEmail }), ...known(rest) };
 }
@@ -92,9 +92,9 @@ export function refunded(payment: Sale["payment"], refunds: Iterable<Refund>): R
   let [soFar, isFull, isDisputed] = [0, false, false];
   for (const refund of refunds) {
     isDisputed ||= refund.isDispute;
+    soFar = Math.max(soFar, refund.refundedSoFar ?? 0);
     if (refund.isDispute) continue;
     if (refund.refundId !== undefined) amounts.set(refund.refundId, refund.amount ?? 0);
-    soFar = Math.max(soFar, refund.refundedSoFar ?? 0);
     isFull ||= refund.isFull ?? false;
   }
   const sum = [...amounts.values()].reduce((total, amount) => total + amount, 0);

@@ -382,6 +382,9 @@ export const bodies: Record<Gateway, Bodies> = {
       ...["authorized", "processor_declined", "failed", "settlement_declined"].map((status) =>
         braintree.transaction(paid, { status }),
       ),
+      ...["processor_declined", "gateway_rejected", "failed", "settlement_declined", "voided"].map((status) =>
+        braintree.transaction(paid, { type: "credit", refundedTransactionId: "p1", status }),
+      ),
       { kind: "check", timestamp: "2026-11-01T00:00:00Z", check: true },
       braintree.transaction(paid, { type: "credit" }),
     ],

@@ -6,7 +6,7 @@ import Stripe from "stripe";
 import { describe, expect, it } from "vitest";
 import { createShop } from "../frameworks/gateways/payments.js";
 import { eachExpress, serve } from "../helpers/express.js";
-import { trackerWithService } from "../helpers/tracker-with-service.js";
+import { trackerWithService } from "../helpers/tracker.js";
 import { bodies, everyGateway, type Paid, parts } from "./bodies.js";
 
 const SECRET = "whsec_of_the_test";
@@ -142,10 +142,28 @@ describe("what the samples of the past lost", () => {
 });
 
 describe("the recipe", () => {
-  it("reports nothing of a customer without a snapshot, whatever the metadata says", async () => {
+  it.each([null, {}, { clickId: null, sessionId: null }])(
+    "reports a customer whose snapshot is %j by the metadata's ids",
+    async (affiliate) => {
+      const { post, posted, users, tracker } = await startShop({ windowMs: 0 });
+      users.set("cus_1", { ...ada, affiliate });
+      expect(await post(sold({ affiliate: JSON.stringify(snapshot) }))).toBe(204);
+      await tracker.flush();
+      expect(posted).toMatchObject([{ body: { customerEmail: ada.email, sessionId: "s1" } }]);
+    },
+  );
+
+  it("reports by the customer's snapshot if the metadata has other ids", async () => {
+    const { post, posted, tracker } = await startShop({ windowMs: 0 });
+    expect(await post(sold({ affiliate: JSON.stringify({ sessionId: "s2" }) }))).toBe(204);
+    await tracker.flush();
+    expect(posted).toMatchObject([{ body: { sessionId: "s1" } }]);
+  });
+
+  it("reports nothing of a customer who has ids in neither", async () => {
     const { post, users, tracker, corrections } = await startShop();
     users.set("cus_1", { ...ada, affiliate: null });
-    expect(await post(sold({ affiliate: JSON.stringify(snapshot) }))).toBe(204);
+    expect(await post(sold())).toBe(204);
     expect(await post(returned(500))).toBe(204);
     expect(tracker.stats()).toMatchObject({ queued: 0, skipped: { "no-attribution": 1 } });
     expect(corrections.size).toBe(0);

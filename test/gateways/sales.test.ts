@@ -1,4 +1,4 @@
-import type { Sale } from "express-affiliate/gateways";
+import type { Refund, Sale, Told } from "express-affiliate/gateways";
 import * as gateways from "express-affiliate/gateways";
 import { describe, expect, it } from "vitest";
 import { bodies, everyGateway, parts, withField } from "./bodies.js";
@@ -60,15 +60,21 @@ describe.each(everyGateway)("%s", (gateway) => {
     expect(read(withField(sale(paid), fields.type, other))).toBeUndefined();
   });
 
+  it("takes another event for nothing of ours, whatever it lacks: the gateway would send it again and again", () => {
+    const named = (value: unknown, name: string) => ({ [name]: value });
+    const another = fields.type.split(".").reduceRight<unknown>(named, "another.event");
+    expect(read(another)).toBeUndefined();
+  });
+
   it.skipIf(!dispute)("gives a dispute as a refund that may be won back", () => {
     const told = read((dispute as NonNullable<typeof dispute>)(paid));
     expect(told).toMatchObject({
       type: "refund",
       paymentId: paymentId("p1"),
       isDispute: true,
+      amount: 19.9,
       currency: "EUR",
     });
-    expect(told).toMatchObject(gateway === "mollie" ? { refundedSoFar: 19.9 } : { amount: 19.9 });
   });
 
   it.skipIf(unit === "major")("counts in the currency's own decimals", () => {
@@ -116,6 +122,17 @@ describe("stripe", () => {
     expect(refund("2024-06-20", 1_990, true)).toMatchObject({ refundedSoFar: 10, isFull: true });
   });
 
+  it("refuses a thin event, which has no charge: to take it for nothing of ours would lose every commission", () => {
+    for (const name of ["charge.succeeded", "charge.captured", "charge.refunded", "charge.dispute.created"]) {
+      const related_object = { id: "p1", type: "charge", url: "/v1/charges/p1" };
+      const thin = { id: "evt_1", object: "v2.core.event", type: `v1.${name}`, related_object };
+      expect(() => gateways.stripe(thin)).toThrow(
+        `affiliate: stripe: v1.${name}: \`data.object.id\` must be a text`,
+      );
+    }
+    expect(gateways.stripe({ object: "v2.core.event", type: "v1.customer.created" })).toBeUndefined();
+  });
+
   it("finds the charge of a dispute, expanded or not", () => {
     const dispute = event("charge.dispute.created", {
       id: "dp_1",
@@ -158,6 +175,14 @@ describe("paypal", () => {
       const told = gateways.paypal(event("PAYMENT.SALE.REFUNDED", refund));
       expect(told).toMatchObject({ paymentId: "S1", refundId: "R1", amount: 5, isDispute: false });
     }
+  });
+
+  it("gives what PayPal has taken back as a refund", () => {
+    const { paypal } = bodies;
+    const refund = paypal.refund({ ...paid, id: "p1" }, { nth: 1, minor: 1_990, soFar: 1_990 });
+    const reversed = withField(refund, "event_type", "PAYMENT.CAPTURE.REVERSED");
+    expect(paypal.read(reversed)).toMatchObject({ paymentId: "p1", amount: 19.9, refundedSoFar: 19.9 });
+    expect(paypal.read(reversed)).toEqual(paypal.read(refund));
   });
 
   it("says where it looked for the capture of a refund", () => {
@@ -216,7 +241,36 @@ describe("square", () => {
   });
 });
 
+describe("razorpay", () => {
+  it("has no address if its checkout did not ask for one", () => {
+    const { event, payment } = parts.razorpay;
+    const read = (email: string) =>
+      gateways.razorpay(event("payment.captured", { payment: payment({ ...paid, email }) }));
+    expect(read("Void@razorpay.com")).not.toHaveProperty("payment.customerEmail");
+    expect(read("ada@shop.example")).toHaveProperty("payment.customerEmail", "ada@shop.example");
+  });
+});
+
 describe("mollie", () => {
+  it("tells of a refund beside a chargeback, which is apart", () => {
+    const value = (amount: string) => ({ currency: "EUR", value: amount });
+    const told = (amountRefunded: string, amountChargedBack: string) =>
+      gateways.mollie(
+        parts.mollie.payment(
+          { ...paid, minor: 10_000 },
+          { amountRefunded: value(amountRefunded), amountChargedBack: value(amountChargedBack) },
+        ),
+      );
+    const both = told("80.00", "20.00");
+    expect(both).toMatchObject({ isDispute: true, amount: 20, refundedSoFar: 80, isFull: false });
+    const payment = { paymentId: "p1", leadValue: 100 };
+    const sumOf = (...refunds: Told[]) => gateways.refunded(payment, refunds as Refund[]);
+    expect(sumOf(both)).toEqual({ amount: 80, isFull: false, isDisputed: true });
+    expect(sumOf(told("0.00", "20.00"), both)).toEqual({ amount: 80, isFull: false, isDisputed: true });
+    expect(sumOf(told("0.00", "100.00"))).toEqual({ amount: 0, isFull: false, isDisputed: true });
+    expect(sumOf(told("100.00", "20.00"))).toEqual({ amount: 100, isFull: true, isDisputed: true });
+  });
+
   it("gives what was captured; with a refund, the sale too, because its own webhook may have been lost", () => {
     const fields = {
       amountCaptured: { currency: "EUR", value: "15.00" },
