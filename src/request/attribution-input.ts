@@ -25,7 +25,7 @@ export type AttributionInput =
 
 const WHAT_IT_IS = "must be what `req.affiliate.snapshot()` gave, as an object or as JSON text, or nothing";
 
-// Without what is no letter, so of `svc_click_id`, too.
+// Matches a name of which only the letters are left: `svcclickid` of `svc_click_id`.
 const NEARLY = /^(?:svc|affiliate)?(click|session)ids?$/i;
 
 type OnNoId = (place: string, text: string) => void;

@@ -1,8 +1,8 @@
 /**
  * The click ids that `onClick` makes. An id says when its click was made and for which affiliate,
  * so that every process recognises a repetition without a shared store. It also names the visitor's
- * other references of the last hour, for a visitor who alternates between links. Who forges an id
- * only keeps their own click from being counted.
+ * other references of the last hour, for a visitor who alternates between links. A visitor who
+ * forges an id only keeps this visitor's own click from being counted.
  *
  *     mf0x1k2a-Zm9vYmFy YmF6cXV4-3q2-  A1b2c  …
  *     time     salt     random   tag   minute and tag of an earlier reference, the latest first

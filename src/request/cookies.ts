@@ -28,7 +28,7 @@ export function visitorCookie(
 const COOKIE_VALUE = /^[!#-+\--:<-[\]-~]+$/;
 
 /** The ids in all cookies of this name, as the browser sent them: percent signs not decoded. */
-export function visitorCookiesAsSent(req: Request, name: string): string[] {
+function visitorCookiesAsSent(req: Request, name: string): string[] {
   return cookiesNamed(req, name).filter((value) => COOKIE_VALUE.test(value) && isVisitorId(value));
 }
 
@@ -115,5 +115,8 @@ export function clickIdOfSeveral(req: Request, cookieName: string): string | und
   const first = header.indexOf(`${cookieName}=`);
   if (first === header.lastIndexOf(`${cookieName}=`)) return undefined;
   const { ids, kept } = clickIdsIn(req, cookieName);
-  return kept ?? ids.find(isClickIdOfOnClick);
+  const id = kept ?? ids.find(isClickIdOfOnClick);
+  // Decoded like a single cookie.
+  const value = id === undefined ? undefined : cookiesIn(`${cookieName}=${id}`)[cookieName];
+  return isVisitorId(value) ? value : undefined;
 }

@@ -11,22 +11,22 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 export interface CookieSettings {
   /** The cookies' domain: `shop.example` includes its subdomains. Default: the host alone. */
   readonly domain?: string | undefined;
-  /** How long the cookies last, in milliseconds. Default 30 days. */
+  /** How long the cookies last, in milliseconds: at least 1,000. Default 30 days. */
   readonly maxAgeMs?: number | undefined;
 }
 
 const aDomain = { error: "must be a domain" };
-const aDuration = { error: "must be a positive number of milliseconds" };
+const aDuration = { error: "must be at least 1,000 milliseconds: browsers count in seconds" };
 
 export const cookieSettings = {
   domain: z.optional(z.string(aDomain).check(z.regex(/^\.?[a-z0-9-]+(\.[a-z0-9-]+)*$/i, aDomain))),
-  maxAgeMs: z._default(z.int(aDuration).check(z.minimum(1, aDuration)), 30 * DAY_MS),
+  maxAgeMs: z._default(z.int(aDuration).check(z.minimum(1_000, aDuration)), 30 * DAY_MS),
 } satisfies SchemaOf<CookieSettings>;
 
-/** Of browsers (RFC 6265bis): a cookie of such a name must be `Secure`. */
+/** Browsers refuse a cookie with such a name unless it is `Secure` (RFC 6265bis). */
 const NEEDS_HTTPS = /^__(Host|Secure)-/i;
 
-/** @throws OptionsError if browsers would refuse one of these cookies, wherever it is set. */
+/** @throws OptionsError if browsers would refuse one of these cookies on every page. */
 export function checkDomain(factory: string, { domain }: CookieSettings, names: readonly string[]): void {
   const name = domain === undefined ? undefined : names.find((cookie) => /^__Host-/i.test(cookie));
   if (name === undefined) return;
@@ -91,7 +91,7 @@ function isLocal(hostname = ""): boolean {
 }
 
 /** @param hostname `undefined` in a request of HTTP/1.0 without Host. */
-function isWithin(hostname: string | undefined, domain: string): boolean {
+export function isWithin(hostname: string | undefined, domain: string): boolean {
   if (hostname === undefined) return true;
   const ending = `.${domain.replace(/^\./, "")}`.toLowerCase();
   return `.${hostname}`.toLowerCase().endsWith(ending);

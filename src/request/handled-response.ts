@@ -30,8 +30,8 @@ export interface HeadSeen {
 }
 
 /**
- * Calls what it is given once, now or later, when the response has gone out or its visitor has hung
- * up. Watches from the start: of an adapter's response nobody can tell later that it has gone out.
+ * Returns a function that calls `act` once the response has gone out or the visitor has hung up; at
+ * once if that is so. Watches from the start: an adapter's response does not show it afterwards.
  */
 export function watchEnd(req: Request, res: Response): (act: () => void) => void {
   const waiting: (() => void)[] = [];
@@ -138,7 +138,7 @@ export function holdBytes(req: Request, res: Response): () => void {
     writableCorked: {
       get: () => Reflect.get(Object.getPrototypeOf(socket), "writableCorked", socket) - uncorks,
     },
-    // Whoever destroys the response destroys its socket.
+    // To destroy the response is to destroy its socket.
     destroy: {
       value(error?: Error) {
         release();

@@ -211,7 +211,7 @@ export function createUnreported(kind: ConversionKind, journal: Journal) {
   };
 }
 
-/** Taken when a wrapped handler begins: `next()` changes these. */
-export function routeOf({ method, baseUrl, route }: Request, handler: object): RouteOfRequest {
-  return { name: `${method} ${baseUrl}${route?.path ?? ""}`, identity: route ?? handler };
+/** Taken when a wrapped handler begins: `next()` changes these. A plain Node request has no path. */
+export function routeOf({ method, baseUrl = "", route }: Request, handler: object): RouteOfRequest {
+  return { name: `${method} ${baseUrl}${route?.path ?? ""}`.trimEnd(), identity: route ?? handler };
 }

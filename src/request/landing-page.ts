@@ -58,7 +58,7 @@ function clickedUrl(req: Request, query: URLSearchParams, param: string): string
   const hostname = (req.hostname as string | undefined) ?? "";
   const named = req.get("host") ?? "";
   // Behind a trusted proxy, `hostname` is right. Otherwise both agree, and `Host` has the port.
-  const host = named.startsWith(hostname) ? named : hostname;
+  const host = named.startsWith(`${hostname}:`) ? named : hostname;
   const [path = ""] = originalUrl.slice(0, LONGEST_URL).split(/[?#]/, 1);
   const base = `${protocol}://${host.slice(0, LONGEST_HEADER)}`;
   // X-Forwarded-Proto of a proxy that passes on what a stranger sent may say `javascript`.

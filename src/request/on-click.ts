@@ -9,7 +9,13 @@ import { readOptions, type SchemaOf } from "../shared/read-options.js";
 import { sessionCookieName } from "./attribution.js";
 import { createClickId, isClickIdOfOnClick, wasReported } from "./click-id.js";
 import { cookiesNamed } from "./cookies.js";
-import { type CookieSettings, checkDomain, cookieSettings, firstPartyCookie } from "./first-party-cookie.js";
+import {
+  type CookieSettings,
+  checkDomain,
+  cookieSettings,
+  firstPartyCookie,
+  isWithin,
+} from "./first-party-cookie.js";
 import { warnOfSecondTracker } from "./host-mistakes.js";
 import { type Landing, landingOf } from "./landing-page.js";
 import { isBot, isLoadedAhead, isOpenedByPerson } from "./page-view.js";
@@ -28,7 +34,7 @@ export interface OnClickOptions extends CookieSettings {
   readonly attribution?: "last" | "first" | undefined;
 }
 
-/** Of the session ids that `onClick` makes. */
+/** How the session ids that `onClick` makes begin. */
 const SESSION_ID_PREFIX = "svc-";
 
 const aParameter = { error: "must be a query parameter's name" };
@@ -101,6 +107,13 @@ export function createOnClick(context: RequestContext) {
       const sessionId = setsSession ? `${SESSION_ID_PREFIX}${randomUUID()}` : visitor.sessionId;
       const cookies = new Map<string, string>();
       function addCookie(name: string, id: string, httpOnly: boolean): void {
+        // A cookie from before `domain` was set would stay, and win: it is older.
+        // Outside `domain`, browsers refuse the new one.
+        const { domain } = settings;
+        if (domain !== undefined && isWithin(req.hostname, domain) && cookiesNamed(req, name).length > 0) {
+          const none = { name, value: "", httpOnly };
+          cookies.set(`${name} of this host`, firstPartyCookie(req, none, { maxAgeMs: 0 }, journal));
+        }
         const value = signed?.sign(name, id, settings.maxAgeMs) ?? id;
         cookies.set(name, firstPartyCookie(req, { name, value, httpOnly }, settings, journal));
       }

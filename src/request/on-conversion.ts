@@ -11,11 +11,13 @@ import type { WrapHandler } from "./wrap-handler.js";
 
 type AnyHandler = (req: Request, res: Response, next: NextFunction) => unknown;
 type AnyPick = (req: Request, res: Response) => unknown;
+/** Settles as the handler does. */
+type Reporting = (...args: Parameters<RequestHandler>) => Promise<unknown>;
 
-/** Of a response, to see its head and its end. */
+/** The methods of a response that show its head and its end. */
 const NEEDED = ["once", "writeHead"] as const;
 
-/** Of all trackers' wrappers. */
+/** What each wrapper of any tracker reports. */
 const kindOfWrapper = new WeakMap<object, ConversionKind>();
 
 export function createWrapper<Happened>(
@@ -36,7 +38,23 @@ export function createWrapper<Happened>(
     const reporting = pick ? reportingPicked(handler, pick) : reportingReturned(handler);
     const wrapper: RequestHandler = function affiliateConversion(req, res, next) {
       const missing = NEEDED.filter((method) => typeof res?.[method] !== "function");
-      if (missing.length === 0) return reporting(req, res, next);
+      if (missing.length === 0) {
+        // Unit tests and Next.js call it without `next`, and await it.
+        const isAwaited = typeof next !== "function";
+        let passed: unknown;
+        const keep: NextFunction = (error?: unknown) => {
+          passed ??= error;
+        };
+        const handled = reporting(req, res, isAwaited ? keep : next);
+        return handled.then(
+          () => {
+            if (isError(passed)) throw passed;
+          },
+          (error) => {
+            if (isAwaited) throw error;
+          },
+        );
+      }
       warn(
         `\`${name}\` got a response without \`${missing.join("` and `")}\`, as a unit test makes one by hand: its handler ran, and ` +
           "nothing is reported. To see a report, send a request to the app",
@@ -49,7 +67,7 @@ export function createWrapper<Happened>(
     return wrapper;
   }
 
-  function reportingReturned(handler: AnyHandler): RequestHandler {
+  function reportingReturned(handler: AnyHandler): Reporting {
     return function reportReturned(req, res, next) {
       const { visitor, whenOver, report, reportNothing } = begin(req, res, handler);
       const { whenKnown } = watchHead(res, whenOver);
@@ -98,11 +116,16 @@ export function createWrapper<Happened>(
         return went === "on" ? resolved(undefined) : undefined;
       }
 
-      visitor.addPendingWork(() => runHandler(handler, req, res, onward).then(resolved, rejected));
+      let handled!: Promise<unknown>;
+      visitor.addPendingWork(() => {
+        handled = runHandler(handler, req, res, onward);
+        return handled.then(resolved, rejected);
+      });
+      return handled;
     };
   }
 
-  function reportingPicked(handler: AnyHandler, pick: AnyPick): RequestHandler {
+  function reportingPicked(handler: AnyHandler, pick: AnyPick): Reporting {
     return function reportPicked(req, res, next) {
       const { visitor, whenOver, report, reportNothing } = begin(req, res, handler);
       // Looked at when it is over: the client gets nothing that is written later.
@@ -121,7 +144,9 @@ export function createWrapper<Happened>(
           context.journal.dropped(kind, "pick", { message: `its \`pick\` threw: ${error}` });
         }
       });
-      runHandler(handler, req, res, next).catch((reason) => next(failureFrom(kind, reason)));
+      const handled = runHandler(handler, req, res, next);
+      handled.catch((reason) => next(failureFrom(kind, reason)));
+      return handled;
     };
   }
 

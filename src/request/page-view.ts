@@ -32,11 +32,13 @@ export function isOpenedByPerson({ method, headers }: Request): boolean {
   );
 }
 
-// Of Chrome and Safari, of others, of older Firefoxes, of Facebook's app.
+// In turn: Chrome and Safari, other browsers, older Firefox, Facebook's app.
 const PURPOSES = ["sec-purpose", "purpose", "x-moz", "x-purpose"];
 
 /** Whether the page is prefetched or prerendered, and not opened yet. */
 export function isLoadedAhead({ headers }: Request): boolean {
+  // A script may set a purpose, but not `Sec-Purpose`. No browser opens what a script fetches.
+  if (headers["sec-fetch-mode"] === "cors" && headers["sec-purpose"] === undefined) return false;
   return PURPOSES.some((name) => {
     const purpose = headers[name];
     return (

@@ -21,12 +21,16 @@ export type RequestSource =
  * `cookies`, `get()` and the members of a Node request. `undefined` if the source is no request.
  */
 export function requestFrom(source: unknown): Request | undefined {
-  const { headers, get } = Object(source) as { headers?: unknown; get?: unknown };
+  const { headers, get, cookies } = Object(source) as { headers?: unknown; get?: unknown; cookies?: unknown };
   if (source instanceof IncomingMessage && typeof get === "function") return source as Request;
   if (isHeaders(headers)) return requestLike(headers);
   if (typeof headers === "object" && headers !== null) {
-    const named = headers as IncomingMessage["headers"];
-    return requestLike({ get: (name) => [named[name]].flat().join("; ") || undefined }, source as object);
+    // An AWS Lambda event has cookies beside its headers, or header names in any case.
+    const apart = Array.isArray(cookies) ? { cookie: cookies } : {};
+    const all = Object.entries({ ...apart, ...headers });
+    const valuesOf = (name: string) =>
+      all.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value);
+    return requestLike({ get: (name) => valuesOf(name).flat().join("; ") || undefined }, source as object);
   }
   return isHeaders(source) ? requestLike(source) : undefined;
 }

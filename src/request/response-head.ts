@@ -16,7 +16,7 @@ export class Head {
   readonly #given: unknown;
   readonly #cookies = new Map<string, string>();
   #fields: readonly Field[];
-  /** The page's own, as one value, if there is any. */
+  /** The cookies that the page itself sets, as one value, if there are any. */
   #pageCookies: readonly unknown[] = [];
   #isChanged = false;
 
@@ -175,7 +175,7 @@ function watchOf(res: Response): Watch {
 function fieldsOf(given: unknown): readonly Field[] {
   if (isListOfPairs(given)) return given;
   if (!Array.isArray(given)) return Object.entries(Object(given));
-  // Of an odd number, which Node refuses, the last one stays alone.
+  // If their number is odd, the last one stays alone, and Node refuses the head.
   return Array.from({ length: Math.ceil(given.length / 2) }, (_, nth) => given.slice(2 * nth, 2 * nth + 2));
 }
 

@@ -60,7 +60,7 @@ export interface RequestContext extends AttributionContext {
   readonly config: AttributionContext["config"] & Pick<Config, "waitUntil" | "isBot">;
   readonly clock: Clock;
   readonly track: Track;
-  /** Of requests whose `req.affiliate` now belongs to another tracker. */
+  /** This tracker's visitors whose `req.affiliate` now belongs to another tracker. */
   readonly visitors: WeakMap<Request, Visitor>;
   /** Resolves when a process may freeze without losing the event. */
   readonly safeToFreeze: (id: string) => Promise<void>;
@@ -121,6 +121,11 @@ export class Visitor extends RequestAttribution implements RequestAffiliate {
   /** Keeps this visitor while another tracker takes `req.affiliate`. */
   keepForItsTracker(): void {
     this.#context.visitors.set(this.#req, this);
+  }
+
+  /** For hosts that store `req.affiliate` itself: as `{}`, it would attribute no payment. */
+  toJSON(): Attribution {
+    return this.snapshot();
   }
 
   trackClick(click: Click, options?: TrackOptions): Promise<Receipt> {

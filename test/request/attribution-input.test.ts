@@ -5,7 +5,7 @@ import { attributionFrom } from "../../src/request/attribution-input.js";
 import { anyCharacter } from "../helpers/any-character.js";
 import { order } from "../helpers/conversions.js";
 import { throwing } from "../helpers/throwing.js";
-import { trackerWithService } from "../helpers/tracker-with-service.js";
+import { trackerWithService } from "../helpers/tracker.js";
 
 const ids = { clickId: "c1", sessionId: "s1" };
 

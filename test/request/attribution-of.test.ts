@@ -35,6 +35,9 @@ describe("attributionOf", () => {
       read(new Request("http://shop.example/", { headers: { cookie } })),
     "a request of Node": (read) => nodeRequest(read),
     "what a framework hands on of Node's headers": (read) => read({ headers: { cookie } }),
+    "headers with the names as the client wrote them": (read) => read({ headers: { Cookie: cookie } }),
+    "an event of AWS Lambda, which has its cookies beside its headers": (read) =>
+      read({ headers: { host: "shop.example" }, cookies: cookie.split("; ") } as RequestSource),
     "what a framework hands on of the Fetch standard's": (read) => read({ headers: new Headers({ cookie }) }),
     "a request of Express without the middleware": async (read) => {
       const app = express().get("/", (req, res) => void res.json(read(req)));
@@ -93,8 +96,13 @@ describe("attributionOf", () => {
       "express-affiliate: `attributionOf` wants a request or its headers, got undefined",
     ]);
     const headers = fc.oneof(fc.anything(), fc.record({ cookie: fc.anything() }));
+    const sources = fc.record({
+      headers,
+      cookies: fc.oneof(fc.anything(), fc.array(fc.anything())),
+      get: fc.anything(),
+    });
     fc.assert(
-      fc.property(fc.oneof(fc.anything(), fc.record({ headers, get: fc.anything() })), (source) => {
+      fc.property(fc.oneof(fc.anything(), sources), (source) => {
         for (const id of Object.values(tracker.attributionOf(source as never)))
           expect(id).toMatch(/^[\x21-\x7e]{1,256}$/);
       }),

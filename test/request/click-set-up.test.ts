@@ -2,7 +2,7 @@ import { static as serveStatic } from "express";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { eachExpress } from "../helpers/express.js";
 import { cookiesOf, hello, startLanding, visitorOf } from "../helpers/landing.js";
-import { trackerWithService } from "../helpers/tracker-with-service.js";
+import { trackerWithService } from "../helpers/tracker.js";
 
 const responds = hello();
 

@@ -104,6 +104,14 @@ describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
     ]);
   });
 
+  it("reads the id that it has kept as it reads it if it comes alone", async () => {
+    const { app, visit } = await site();
+    app.get("/snapshot", (req, res) => void res.json(req.affiliate?.snapshot()));
+    const kept = sentBack(await visit("/", { Cookie: "svc_click_id=c%2B1%3D" }));
+    for (const Cookie of [kept, `svc_click_id=c2; ${kept}`, `${kept}; svc_click_id=c2`])
+      expect((await visit("/snapshot", { Cookie })).body).toEqual({ clickId: "c+1=" });
+  });
+
   it("answers every cookie, and sets an id again as the browser sent it", async () => {
     const { visit } = await site();
     const name = fc.constantFrom("svc_click_id", "svc_click_id_kept", "svc_click_id_kep", "__proto__");
@@ -142,7 +150,10 @@ describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
     expect(() => tracker.keepClickId({ domian: "shop.example" } as object)).toThrow(
       "keepClickId: `domian` is not an option; did you mean `domain`?",
     );
-    expect(() => tracker.keepClickId({ maxAgeMs: 0 })).toThrow(OptionsError);
+    // 30 days, most likely. Browsers would delete a cookie that lasts for less than a second.
+    for (const maxAgeMs of [0, 30, 999])
+      expect(() => tracker.keepClickId({ maxAgeMs })).toThrow(OptionsError);
+    expect(() => tracker.keepClickId({ maxAgeMs: 1_000 })).not.toThrow();
     for (const [option, value] of [
       ["signed", "a secret of 32 random characters"],
       ["cookiePrefix", "__Host-"],

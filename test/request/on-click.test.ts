@@ -71,6 +71,29 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     for (const { clickedUrl } of all) expect(clickedUrl).toMatch(/^http:\/\/shop\.example\//);
   });
 
+  it("replaces the cookies that it set before it had a `domain`, so that the last click counts", async () => {
+    const { app, tracker, visit } = await landing();
+    app.get("/later", tracker.onClick({ domain: "shop.example" }), (req, res) => {
+      res.json(req.affiliate?.snapshot());
+    });
+    const first = await visit("/?ref=ALICE");
+    const last = await visit("/later?ref=BOB", { Cookie: sentBack(first) });
+    // A browser keeps both, and sends the older one first.
+    const jar = new Map<string, string>();
+    for (const line of [first, last].flatMap(cookiesOf)) {
+      const [pair = ""] = line.split(";");
+      const key = `${pair.split("=")[0]} of ${/Domain=([^;]+)/.exec(line)?.[1] ?? "this host"}`;
+      if (line.includes("Max-Age=0;")) jar.delete(key);
+      else jar.set(key, pair);
+    }
+    const { body } = await visit("/later", { Cookie: [...jar.values()].join("; ") });
+    expect(body).toEqual(last.body);
+    expect(body).not.toEqual(first.body);
+    // There, a browser refuses cookies of that domain.
+    const elsewhere = await visit("/later?ref=BOB", { Cookie: sentBack(first), Host: "shop.test" });
+    expect(cookiesOf(elsewhere).filter((line) => line.includes("Max-Age=0;"))).toEqual([]);
+  });
+
   it("sets Secure on https and the domain of its options", async () => {
     const { app, visit } = await landing({ domain: "shop.example", maxAgeMs: 60_000 });
     app.set("trust proxy", true);
@@ -408,6 +431,10 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
       "a link's prefetch",
       { "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "no-cors", "Sec-Purpose": "prefetch" },
     ],
+    [
+      "a link's prefetch with `crossorigin`",
+      { "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "cors", "Sec-Purpose": "prefetch" },
+    ],
     ["Purpose", { Purpose: "prefetch" }],
     ["older versions of Firefox", { "X-Moz": "prefetch" }],
     ["Facebook's app", { "X-Purpose": "preview" }],
@@ -431,6 +458,12 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
       await visit("/?ref=ALICE", { ...ahead, Cookie: cookie }),
       await visit("/?ref=ALICE", { ...ahead, Cookie: "declined=1" }),
       await visit("/?ref=ALICE", { ...ahead, ...bot }),
+      // A script fetches, such as the router of Next.js.
+      await visit("/?ref=ALICE", {
+        "Sec-Fetch-Dest": "empty",
+        "Sec-Fetch-Mode": "cors",
+        Purpose: "prefetch",
+      }),
       await request(server).post("/?ref=ALICE").set(ahead),
     ];
     for (const response of passed) expect([response.status, cookiesOf(response)]).toEqual([200, []]);
@@ -462,6 +495,13 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect(await clicks()).toHaveLength(2);
     expect(tracker.stats().skipped.bot).toBe(1);
     expect(lines.filter((said) => said.includes(line ?? "isBot"))).toHaveLength(line === undefined ? 0 : 1);
+  });
+
+  it("has the address that the visitor sees, though the proxy's name for this host begins with it", async () => {
+    const { app, visit, clicks } = await landing();
+    app.set("trust proxy", true);
+    await visit("/?ref=ALICE", { Host: "shop.example.internal:8080", "X-Forwarded-Host": "shop.example" });
+    expect(await clicks()).toMatchObject([{ clickedUrl: "http://shop.example/?ref=ALICE" }]);
   });
 
   it("answers every query and header as if it were not there", async () => {

@@ -6,7 +6,7 @@ import { COOKIES, order } from "../helpers/conversions.js";
 import { returning } from "../helpers/returning.js";
 import type { Answer } from "../helpers/service.js";
 import { throwing } from "../helpers/throwing.js";
-import { trackerWithService } from "../helpers/tracker-with-service.js";
+import { trackerWithService } from "../helpers/tracker.js";
 
 async function shop({ answer, ...options }: Partial<AffiliateOptions> & { answer?: Answer } = {}) {
   const waited: { promise: Promise<void>; path: string; over: boolean }[] = [];
@@ -105,6 +105,23 @@ describe("waitUntil", () => {
     await safe.post("/order");
     await safe.waited[0]?.promise;
     expect(safe.tracker.stats()).toMatchObject({ delivered: 0, queued: 1 });
+  });
+
+  it("ends when a memory outbox erases the event, and not when it erases another", async () => {
+    const answer: Answer = (_request, res) => {
+      res.statusCode = 500;
+      return {};
+    };
+    const { post, waited, tracker } = await shop({ answer });
+    const other = { ...order, paymentId: "other", customerEmail: "bo@shop.example" };
+    await post("/order");
+    await tracker.trackPayment(other, {}, { matchByEmail: true });
+    // What is under way is not erased.
+    while ((await tracker.erase({ email: other.customerEmail })) === 0);
+    expect(waited[0]?.over).toBe(false);
+    while ((await tracker.erase({ email: order.customerEmail })) === 0);
+    await waited[0]?.promise;
+    expect(tracker.stats()).toMatchObject({ queued: 0, delivered: 0 });
   });
 
   it("ends while an earlier event of the visitor rests, if the event is safe", async () => {

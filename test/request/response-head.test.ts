@@ -2,7 +2,7 @@ import type { NextFunction, Request, RequestHandler, Response } from "express";
 import { describe, expect, it } from "vitest";
 import { eachExpress, serve } from "../helpers/express.js";
 import { cookieNamesOf, cookiesOf, sentBack, visitorOf } from "../helpers/landing.js";
-import { trackerWithService } from "../helpers/tracker-with-service.js";
+import { trackerWithService } from "../helpers/tracker.js";
 
 type Answer = (res: Response, req: Request) => unknown;
 

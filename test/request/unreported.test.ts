@@ -1,10 +1,13 @@
 import { once } from "node:events";
+import { createServer } from "node:http";
 import type { Express } from "express";
 import type { Affiliate } from "express-affiliate";
+import request from "supertest";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { order, startShop } from "../helpers/conversions.js";
 import { eachExpress } from "../helpers/express.js";
 import { returning } from "../helpers/returning.js";
+import { trackerWithService } from "../helpers/tracker.js";
 import { withResolvers } from "../helpers/with-resolvers.js";
 
 describe.each(eachExpress)("a wrapped handler that answers and reports nothing, on $name", ({ express }) => {
@@ -68,4 +71,14 @@ describe.each(eachExpress)("a wrapped handler that answers and reports nothing, 
       skipped: { consent: 1 },
     });
   });
+});
+
+it("a wrapped handler that reports nothing on a server of Node alone is named by its method", async () => {
+  const { tracker, lines } = await trackerWithService();
+  const wrapped = tracker.onPayment((_req, res) => void res.end());
+  const server = createServer((req, res) => void wrapped(req as never, res as never, () => {}));
+  await request(server).post("/checkout");
+  await expect
+    .poll(() => lines)
+    .toEqual([expect.stringMatching(/^express-affiliate: POST answered 200 and/)]);
 });

@@ -3,8 +3,7 @@ import request from "supertest";
 import { describe, expect, it } from "vitest";
 import { COOKIES, order } from "../helpers/conversions.js";
 import { eachExpress } from "../helpers/express.js";
-import { linesLogger, startTracker } from "../helpers/tracker.js";
-import { trackerWithService } from "../helpers/tracker-with-service.js";
+import { linesLogger, startTracker, trackerWithService } from "../helpers/tracker.js";
 
 const TOLD = "and no tracker had seen the request";
 

@@ -11,7 +11,7 @@ import { order } from "../helpers/conversions.js";
 import { eachExpress, serve } from "../helpers/express.js";
 import { sentBack, visitorOf } from "../helpers/landing.js";
 import { throwing } from "../helpers/throwing.js";
-import { trackerWithService } from "../helpers/tracker-with-service.js";
+import { trackerWithService } from "../helpers/tracker.js";
 
 const VISITOR_ID = /^(?!\.{1,2}$)[\x21-\x7e]{1,256}$/;
 
@@ -111,6 +111,13 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
       );
     },
   );
+
+  it("is in `req.affiliate` as JSON, too, for a host that keeps that in place of its snapshot", async () => {
+    const { app, server } = await appWith();
+    app.get("/kept", (req, res) => void res.json({ kept: req.affiliate }));
+    const { body } = await request(server).get("/kept").set("Cookie", "svc_click_id=c1; svc_session_id=s1");
+    expect(body).toEqual({ kept: { clickId: "c1", sessionId: "s1" } });
+  });
 
   it("leaves the host's cookie-parser, mounted later, its work", async () => {
     const { app, server } = await appWith({}, (app, tracker) => {
