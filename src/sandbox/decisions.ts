@@ -1,5 +1,5 @@
 /** What the specification leaves open, and this sandbox decides. The service may do otherwise. */
-export interface Decision {
+interface Decision {
   /** The section of the specification. */
   readonly section: string;
   readonly open: string;

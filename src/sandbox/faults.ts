@@ -77,7 +77,7 @@ export function createFaults(enforce: (fault: Fault) => void | Promise<void>) {
     await enforce(fault);
   }
 
-  /** Nothing changes any more. Returns `false` if that was so already. */
+  /** Ends all changes. Returns `false` if they had ended before. */
   function stop() {
     const stops = !stopped;
     stopped = true;

@@ -69,12 +69,17 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
 
   async function handleService(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const path = req.method === "GET" ? req.url?.split("?")[0] : undefined;
-    if (path === "/") return void res.writeHead(302, { location: inspector.url }).end();
+    if (path === "/") return void res.writeHead(302, { location: inspectorFor(req) }).end();
     if (path === SNIPPET) return send(res, 200, "text/javascript; charset=utf-8", snippet);
     if (path === "/openapi.json")
       return sendJson(res, { status: 200, body: openApiDocument(service.url, requireKeyFor) });
     if (path === "/ledger.json") return sendLedger(req, res, ledger);
     await handleTracking(req, res);
+  }
+  /** By the name that the browser used: from elsewhere, 0.0.0.0 leads nowhere. */
+  function inspectorFor({ headers }: IncomingMessage): string {
+    const name = headers.host?.replace(/:\d*$/, "");
+    return name ? `http://${name}:${new URL(inspector.url).port}` : inspector.url;
   }
   async function enforce({ mode, since }: Fault): Promise<void> {
     ledger.tables.faults.change(mode, since);
@@ -171,7 +176,7 @@ const schema = z.strictObject({
 } satisfies { [Option in keyof SandboxOptions]-?: z.ZodMiniType<unknown, SandboxOptions[Option]> });
 
 /** Fills in defaults. Throws a TypeError that names all wrong options. */
-export function readOptions(given: SandboxOptions): z.output<typeof schema> {
+function readOptions(given: SandboxOptions): z.output<typeof schema> {
   const { success, data, error } = schema.safeParse(given);
   if (success) return data;
   throw new TypeError(`createSandbox: ${z.prettifyError(error)}`);

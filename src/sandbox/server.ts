@@ -7,7 +7,7 @@ import { refuseUnparsable } from "./http.js";
 /** An HTTP server that can stop, so that its port refuses connections, and start again. */
 export interface RestartableServer {
   readonly url: string;
-  /** Refuses connections, and cuts those that stand. */
+  /** Refuses new connections, and closes the open ones. */
   stop(): Promise<void>;
   start(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export async function startServer(
   let settling = false;
   let settled = Promise.resolve();
 
-  /** During a change, a call decides what that change leads to: the last call counts. */
+  /** If several calls come during a change, the last one decides. */
   function become(open: boolean): Promise<void> {
     wanted = open;
     if (!settling) settled = settle();

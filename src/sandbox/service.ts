@@ -77,21 +77,17 @@ export function createService(ledger: LedgerStore, clientId: number) {
 type Past = Pick<LedgerStore["tables"], "clicks" | "leads">;
 
 /** §4.2: "links the registration to the affiliate click". */
-export function linkByClickId({ clicks }: Past, clickId: string): Link {
+function linkByClickId({ clicks }: Past, clickId: string): Link {
   return linked(clicks.ofClickId(clickId)?.id, "clickId") ?? unlinked("no-click-with-this-click-id");
 }
 
 /** §4.3: "registration tracking identified by session id". */
-export function linkBySession({ clicks }: Past, sessionId: string): Link {
+function linkBySession({ clicks }: Past, sessionId: string): Link {
   return linked(clicks.ofSession(sessionId)?.id, "sessionId") ?? unlinked("no-click-with-this-session-id");
 }
 
 /** §4.4: by the session that the payment came with, otherwise by its customer's registration. */
-export function linkPayment(
-  { clicks, leads }: Past,
-  customerEmail: string,
-  sessionId: string | undefined,
-): Link {
+function linkPayment({ clicks, leads }: Past, customerEmail: string, sessionId: string | undefined): Link {
   const registration = leads.registrationOf(customerEmail);
   const throughCustomer = linked(registration?.click ?? undefined, "customerEmail");
   if (sessionId === undefined) return throughCustomer ?? unlinked("no-session-id");

@@ -26,6 +26,20 @@ describeInChromium("the inspector", ({ openPage }) => {
     await page.getByText("live", { exact: true }).waitFor();
     return page;
   }
+
+  test("on another machine has links that lead there, and no button that cannot copy", async () => {
+    const sandbox = await startSandbox({ host: "0.0.0.0" });
+    const page = await openPage();
+    // As on a page of plain http, but of this machine.
+    await page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+    await page.goto(sandbox.inspectorUrl.replace("0.0.0.0", "devbox.localhost"));
+    await page.locator("#address").click();
+    const description = page.getByRole("link", { name: "OpenAPI" });
+    const { port } = new URL(sandbox.url);
+    expect(await description.getAttribute("href")).toBe(`http://devbox.localhost:${port}/openapi.json`);
+    expect(await page.getByRole("button", { name: "Copy the API key" }).count()).toBe(0);
+  });
+
   const openFaults = (page: Page) => page.getByRole("button", { name: "Faults" }).click();
   const visitor = (page: Page, name: string | RegExp) => page.getByRole("listitem", { name });
 

@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from "node:http";
 import { createSandbox } from "express-affiliate/sandbox";
 import { expect } from "vitest";
 import { endpoints } from "../../src/sandbox/endpoints.js";
-import { key, test } from "./helpers.js";
+import { key, startSandbox, test } from "./helpers.js";
 
 /** By Node's own client, for `fetch` sets Host and Origin itself. */
 async function ask(url: string, headers: Record<string, string>, method = "GET", body?: object) {
@@ -53,6 +53,21 @@ test.for([
   expect(await ask(sandbox.url + status, { host, ...key(sandbox) })).toBe(200);
   expect(await ask(sandbox.inspectorUrl, { host })).toBe(200);
 });
+
+test.for(["localhost:4010", "[::1]:4010", "sandbox", undefined])(
+  "the sandbox redirects a request for %s to the inspector under the same name, whatever --host is",
+  async (host) => {
+    const sandbox = await startSandbox({ host: "0.0.0.0" });
+    const req = request(sandbox.url.replace("0.0.0.0", "127.0.0.1"), {
+      headers: host === undefined ? {} : { host },
+    }).end();
+    const [res] = (await once(req, "response")) as [IncomingMessage];
+    res.destroy();
+    const { port } = new URL(sandbox.inspectorUrl);
+    const name = host?.replace(/:4010$/, "") ?? "127.0.0.1";
+    expect(res.headers.location).toBe(`http://${name}:${port}`);
+  },
+);
 
 test.for(["https://evil.example", "null", "http://localhost:1", "nonsense"])(
   "the sandbox lets no page of %s press its buttons, watch, or ask for a status",

@@ -30,7 +30,7 @@ test.each(["status", "click,status", "none"])(
     const [, args = ""] = /^npx express-affiliate (doctor .*)$/m.exec(out) ?? [];
     const env = { ...process.env, TRACKING_API_KEY: sandbox?.apiKey };
     const project = await userProject({});
-    const cli = "node_modules/express-affiliate/dist/cli.js";
+    const cli = "node_modules/express-affiliate/dist/cli.cjs";
     const { code, stdout } = await outputOf(runNode(project, [cli, ...args.split(" ")], { env }));
     expect({ code, stdout }).toMatchObject({ code: 0 });
     expect(sandbox?.ledger.clicks()).toHaveLength(1);

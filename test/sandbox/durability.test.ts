@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { access, chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { access, chmod, readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Sandbox } from "express-affiliate/sandbox";
@@ -124,4 +124,11 @@ test("the sandbox keeps another process out also after this one has tried the fi
 test("the sandbox names the file and the reason when it cannot be opened", async () => {
   const file = temporaryFile("no/such/folder.db");
   await expect(startSandbox({ file })).rejects.toThrow(`sandbox: ${file} cannot be opened`);
+
+  const cut = temporaryFile();
+  await (await startSandbox({ file: cut })).close();
+  await truncate(cut, 6_000);
+  await expect(startSandbox({ file: cut })).rejects.toThrow(
+    `sandbox: ${cut} cannot be used: database disk image is malformed`,
+  );
 });

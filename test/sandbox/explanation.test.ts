@@ -41,6 +41,16 @@ test("another visitor's click in the same session is named, with who registered 
   });
 });
 
+test("of a session that all visitors share, a few customers are named, each once, and the rest counted", () => {
+  const customers = Array.from({ length: 2_000 }, (_, nth) => `customer-${nth + 1}@shop.test`);
+  const all = [...customers, ...customers].map((customerEmail) => registeredBySession({ customerEmail }));
+  expect(explanationAfter(clicked(), ...all, paid({ sessionId: undefined }))?.nearest).toMatchObject({
+    relation: "time",
+    customers: customers.slice(0, 3),
+    otherCustomers: 1_997,
+  });
+});
+
 test("a click whose number was sent in place of its own id is named", () => {
   expect(explanationAfter(clicked(), registered({ clickId: "1" }))).toMatchObject({
     notLinked: "no-click-with-this-click-id",

@@ -47,18 +47,16 @@ test("hang: reads the request, never answers, and records nothing", async ({ san
   expect(await answered).toBe("cut");
 });
 
-describe("answers with no HTTP at all:", () => {
-  test.for<[FaultMode, number]>([
-    ["reset", 0],
-    ["reset-after", 1],
-    ["garbage", 0],
-  ])("%s, and records %i clicks", async ([mode, recorded], { sandbox }) => {
-    await sandbox.fail(mode);
-    const code = await sendClick(sandbox).catch(causeCode);
-    expect(code).toBe(mode === "garbage" ? "HTTPParserError" : "ECONNRESET");
-    expect(sandbox.ledger.clicks()).toHaveLength(recorded);
-    expect(sandbox.ledger.requests()).toMatchObject([{ fault: mode, status: null, response: null }]);
-  });
+test.for<[FaultMode, number]>([
+  ["reset", 0],
+  ["reset-after", 1],
+  ["garbage", 0],
+])("answers with no HTTP at all: %s, and records %i clicks", async ([mode, recorded], { sandbox }) => {
+  await sandbox.fail(mode);
+  const code = await sendClick(sandbox).catch(causeCode);
+  expect(code).toBe(mode === "garbage" ? "HTTPParserError" : "ECONNRESET");
+  expect(sandbox.ledger.clicks()).toHaveLength(recorded);
+  expect(sandbox.ledger.requests()).toMatchObject([{ fault: mode, status: null, response: null }]);
 });
 
 test("a fault ends by itself when its time is up", async ({ sandbox }) => {

@@ -15,6 +15,22 @@ test("the ledger gives an entry that is there already", async ({ sandbox }) => {
   expect(entry.customerEmail).toBe("bo@shop.test");
 });
 
+test("the ledger says what came last, and not thousands of entries, when the time is up", async ({
+  sandbox,
+}) => {
+  for (let nth = 1; nth <= 25; nth++) await sendPayment(sandbox, { leadValue: nth });
+  const waiting = sandbox.ledger.waitFor({ kind: "payment", leadValue: 26 }, { timeoutMs: 10 });
+  const { message } = await waiting.then(
+    () => new Error("it came"),
+    (error: Error) => error,
+  );
+  const [first, ...lines] = message.split("\n");
+  expect(first).toMatch(/; the ledger has 25, the last of them:$/);
+  expect(lines.map((line) => JSON.parse(line).leadValue)).toEqual(
+    Array.from({ length: 20 }, (_, nth) => nth + 6),
+  );
+});
+
 test("the ledger says what came instead when the time is up", async ({ sandbox }) => {
   await sendPayment(sandbox);
   const waiting = sandbox.ledger.waitFor({ kind: "payment", leadValue: 1 }, { timeoutMs: 10 });

@@ -95,19 +95,6 @@ test("the sandbox credits the later of two affiliates", async ({ sandbox }) => {
   expect(sandbox.ledger.payments()).toMatchObject([{ affiliateReference: "BOB" }]);
 });
 
-test("the sandbox says why a lead was linked to nothing", async ({ sandbox }) => {
-  await sendRegistration(sandbox, { clickId: "unheard-of" });
-  await sendRegistrationLead(sandbox, { sessionId: "unheard-of" });
-  await sendPayment(sandbox, { sessionId: "unheard-of" });
-  await sendPayment(sandbox, { sessionId: undefined });
-  expect(sandbox.ledger.leads().map((lead) => lead.notLinked)).toEqual([
-    "no-click-with-this-click-id",
-    "no-click-with-this-session-id",
-    "no-click-with-this-session-id",
-    "no-session-id",
-  ]);
-});
-
 test("the sandbox does not link the payment of a customer who registered elsewhere to another visitor's click", async () => {
   const sandbox = await startSandbox();
   await sendRegistration(sandbox, { clickId: "unheard-of", email: "cy@shop.test" });

@@ -120,6 +120,9 @@ function has(values: readonly unknown[], text: string): boolean {
  */
 type Relation = "same-click-id" | "same-session" | "number" | "other-id" | "time";
 
+/** A session id that is a constant is shared by thousands of customers. */
+const NAMED = 3;
+
 /** Why a registration or payment was linked to no click, as far as is known. */
 export function explain({ tables }: LedgerStore, lead: Lead) {
   const { clickId, sessionId, customerEmail } = lead;
@@ -131,7 +134,8 @@ export function explain({ tables }: LedgerStore, lead: Lead) {
   const found = nearestClick(tables, lead);
   const describe = ({ id, at, affiliateReference, clickId, sessionId }: Click, relation: Relation) => {
     const customers = tables.leads.customersOf(id);
-    return { id, affiliateReference, clickId, sessionId, relation, afterMs: afterMs(at), customers };
+    const whose = { customers: customers.slice(0, NAMED), otherCustomers: customers.slice(NAMED).length };
+    return { id, affiliateReference, clickId, sessionId, relation, afterMs: afterMs(at), ...whose };
   };
   return {
     /** The id that it carried to be linked by; null: none. */
@@ -163,7 +167,7 @@ function nearestClick({ clicks }: LedgerStore["tables"], lead: Lead): [Click, Re
 }
 
 /** How much of each list a page gets at most, and how far back visitors are looked for. */
-export const MOST = 5000;
+const MOST = 5000;
 
 const text = z.catch(z.string().check(z.maxLength(300)), "");
 const count = (usual: number) =>

@@ -14,7 +14,7 @@ export interface Visitor {
 }
 
 /** `not-linked`: a registration or payment was linked to no click. `clicked`: there is none. */
-export type VisitorState = "not-linked" | "linked" | "clicked";
+type VisitorState = "not-linked" | "linked" | "clicked";
 
 /** Groups clicks and leads by visitor, the most recent first. */
 export function groupByVisitor(clicks: readonly Click[], leads: readonly Lead[]): Visitor[] {

@@ -3,7 +3,7 @@ import type { FaultMode } from "../faults.js";
 import { type Database, inserter } from "./file.js";
 
 /** A fault from begin to end, and what it cost. */
-export interface FaultPeriod {
+interface FaultPeriod {
   readonly id: number;
   readonly mode: FaultMode;
   /** ISO 8601 in UTC. */

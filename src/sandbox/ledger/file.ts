@@ -73,11 +73,11 @@ export function openLedgerFile(file: string): Database {
 function keepPrivate(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) {
     try {
-      // Of a file that is there, `open` changes no rights.
+      // `open` does not change the rights of an existing file.
       if (path === file) closeSync(openSync(file, "a", 0o600));
       chmodSync(path, 0o600);
     } catch {
-      // There is none, or SQLite says why it cannot be opened.
+      // The file does not exist, or SQLite says why it cannot be opened.
     }
   }
 }
@@ -133,20 +133,17 @@ function headerOf(file: string): Buffer {
   }
 }
 
+const PROBLEMS: readonly (readonly [of: RegExp, says: string])[] = [
+  [/locked|busy/i, "is in use by another sandbox; stop that one, or choose another file"],
+  [/not a database/i, "is not a SQLite database; choose another file"],
+  [/open database|readonly/i, "cannot be opened; is its folder there, and may it be written to?"],
+];
+
 function explained(error: Error, file: string): Error {
-  if (/locked|busy/i.test(error.message)) {
-    const message = `sandbox: ${file} is in use by another sandbox; stop that one, or choose another file`;
-    return new Error(message, { cause: error });
-  }
-  if (/not a database/i.test(error.message)) {
-    return new Error(`sandbox: ${file} is not a SQLite database; choose another file`, { cause: error });
-  }
-  if (/open database/i.test(error.message)) {
-    return new Error(`sandbox: ${file} cannot be opened; is its folder there, and may it be written to?`, {
-      cause: error,
-    });
-  }
-  return error;
+  const { message } = error;
+  if (message.startsWith("sandbox:")) return error;
+  const [, says = `cannot be used: ${message}`] = PROBLEMS.find(([of]) => of.test(message)) ?? [];
+  return new Error(`sandbox: ${file} ${says}`, { cause: error });
 }
 
 type Value = string | number | null;
@@ -200,7 +197,8 @@ function nodesEngine(): Engine | undefined {
 function installedEngine(): Engine {
   let cause: unknown;
   // In a bundle, the first is a place of the machine that made it, or none.
-  for (const place of [import.meta.url, process.argv[1], join(process.cwd(), "any.js")]) {
+  const thisFile = typeof __filename === "undefined" ? undefined : __filename;
+  for (const place of [thisFile, process.argv[1], join(process.cwd(), "any.js")]) {
     if (!place) continue;
     try {
       return createRequire(place)("@photostructure/sqlite").DatabaseSync;

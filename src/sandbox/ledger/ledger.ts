@@ -148,8 +148,11 @@ export function openLedger(file = IN_MEMORY): LedgerStore {
 
 export type LedgerEvents = EventEmitter<{ entry: [Entry]; clear: []; close: [] }>;
 
+/** After a flood, 5000 requests with their bodies would be hundreds of megabytes. */
+const MOST_SAID = 20;
+
 /** The next entry with those fields. `seen` is called for a timeout's message. */
-export function nextEntry<K extends Kind>(
+function nextEntry<K extends Kind>(
   events: LedgerEvents,
   { kind, where }: { kind: K; where: object },
   timeoutMs: number,
@@ -165,8 +168,11 @@ export function nextEntry<K extends Kind>(
       if (entry.kind === kind && matches(entry, where)) settle(() => resolve(entry as Entries[K]));
     }
     function onTimeout() {
-      const came = seen().map((entry) => `\n  ${JSON.stringify(entry)}`);
-      const instead = came.length > 0 ? `the ledger has:${came.join("")}` : `the ledger has no ${kind}`;
+      const all = seen();
+      const came = all.slice(-MOST_SAID).map((entry) => `\n  ${JSON.stringify(entry)}`);
+      const many = all.length > MOST_SAID ? ` ${all.length}, the last of them` : "";
+      const instead =
+        came.length > 0 ? `the ledger has${many}:${came.join("")}` : `the ledger has no ${kind}`;
       settle(() => reject(new Error(`${subject} within ${timeoutMs} ms; ${instead}`)));
     }
     function onClose() {

@@ -71,7 +71,7 @@ export function leadsTable(database: Database) {
     "select id, at, linkedClick as click from leads where customer = ? and kind = 'registration' order by id desc limit 1",
   );
   const registeredThrough = database.prepare(
-    "select customer from leads where linkedClick = ? and kind = 'registration'",
+    "select customer from leads where linkedClick = ? and kind = 'registration' group by customer order by min(id)",
   );
   const insert = inserter(database, "leads");
   const explain = database.prepare(
@@ -94,7 +94,7 @@ export function leadsTable(database: Database) {
     /** The customers who registered through that click, in lower case. */
     customersOf: (click: number) =>
       (registeredThrough.all(click) as { customer: string }[]).map(({ customer }) => customer),
-    /** Notes on earlier leads that waited for this click that it came too late. */
+    /** Notes on earlier leads with this click's ids that the click came too late for them. */
     cameBefore: ({ clickId, sessionId }: Click) => void explain.run(clickId, sessionId),
     add(lead: NewLead, link: Link): Lead {
       const [at, customer] = [new Date().toISOString(), lead.customerEmail.toLowerCase()];

@@ -1,6 +1,6 @@
 // One click, registration or payment, and why it was linked to no click.
 import { html } from "../../../browser/page.js";
-import { amount, foreign, identifier, span, time } from "../../../browser/pieces.js";
+import { amount, countOf, foreign, identifier, span, time } from "../../../browser/pieces.js";
 
 const links = {
   clickId: "the click id",
@@ -76,7 +76,8 @@ function nearestClick(click, carried) {
   const name = html`click ${id} (${foreign(affiliateReference)})`;
   const when = `${span(Math.abs(afterMs))} ${afterMs > 0 ? "after" : "before"} it`;
   const customers = click.customers.map((customer, index) => [index > 0 && ", ", foreign(customer)]);
-  const whose = customers.length > 0 && html`; ${customers} registered through it`;
+  const others = click.otherCustomers > 0 && ` and ${countOf(click.otherCustomers, "other")}`;
+  const whose = customers.length > 0 && html`; ${customers}${others} registered through it`;
   if (relation === "same-click-id" || relation === "same-session")
     return html`The same id has ${name}, which came ${when}${whose}. `;
   if (relation === "number") {

@@ -14,7 +14,7 @@ export function connect() {
   const view = new URLSearchParams(counts.entries());
   for (const [name, value] of Object.entries(filters)) if (value !== "") view.set(name, value);
   source = new EventSource(`events?${view}`);
-  source.addEventListener("about", ({ data }) => change({ ...JSON.parse(data), isKeyCopied: false }));
+  source.addEventListener("about", ({ data }) => change(JSON.parse(data)));
   source.addEventListener("message", ({ data }) => {
     const state = JSON.parse(data);
     const news = newsIn(state);
@@ -78,7 +78,7 @@ const MOST = 5;
 let lastRead;
 
 /** The entries that came since this was called last, each with its visitor. */
-export function newsIn({ unlinked, visitors }) {
+function newsIn({ unlinked, visitors }) {
   const entries = [...unlinked.shown, ...visitors.shown].flatMap((visitor) =>
     [visitor.clicks, visitor.registrations, visitor.payments]
       .flatMap(({ shown }) => shown)

@@ -20,7 +20,7 @@ function Inspector(shown) {
       <h1>Affiliate sandbox</h1>
       <details>
         <summary><span id="address">${address(shown)}</span></summary>
-        <${About} about=${shown.about} isKeyCopied=${shown.isKeyCopied} />
+        <${About} about=${shown.about} />
         <p class="quiet">The tracking service on this machine. For development and tests, never production.</p>
       </details>
       <p id="connection" data-connection=${connection} role="status">${connectionIn(shown)}</p>

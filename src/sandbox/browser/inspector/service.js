@@ -1,6 +1,6 @@
 // What the app needs to know of the service, and the buttons that make it fail.
 import { $, Component, change, html } from "../../../browser/page.js";
-import { countOf, foreign, mark, span, time } from "../../../browser/pieces.js";
+import { copyButton, countOf, foreign, mark, span, time } from "../../../browser/pieces.js";
 import { post } from "./feed.js";
 
 /** What each fault does, what becomes of reports that meet it, and what an app does with them. */
@@ -58,26 +58,21 @@ export function costsOf({ mode, requests, reports, recorded }) {
   return `${what}; ${recorded === total ? "all" : `${recorded} of ${total}`} recorded since`;
 }
 
-export function About({ about, isKeyCopied }) {
+export function About({ about }) {
   if (!about) return html`<dl id="about"></dl>`;
   const { url, clientId, apiKey, file } = about;
-  const copy = async () => {
-    await navigator.clipboard.writeText(apiKey);
-    change({ isKeyCopied: true });
-  };
+  // The name that leads here from the reader's machine.
+  const description = Object.assign(new URL("/openapi.json", url), { hostname: location.hostname });
   return html`
     <dl id="about">
       <div><dt>Base URL</dt><dd><code>${url}</code></dd></div>
       <div><dt>Client id</dt><dd><code>${clientId}</code></dd></div>
       <div>
         <dt>API key</dt>
-        <dd>
-          <code>${apiKey}</code>${" "}
-          <button type="button" aria-label="Copy the API key" onClick=${copy}>${isKeyCopied ? "Copied" : "Copy"}</button>
-        </dd>
+        <dd><code>${apiKey}</code>${" "}${copyButton(apiKey, "Copy the API key")}</dd>
       </div>
       <div><dt>Ledger</dt><dd>${file ? foreign(file, "code") : "in memory"}</dd></div>
-      <div><dt>API description</dt><dd><a href=${`${url}/openapi.json`}>OpenAPI</a></dd></div>
+      <div><dt>API description</dt><dd><a href=${description}>OpenAPI</a></dd></div>
     </dl>
   `;
 }
