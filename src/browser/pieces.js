@@ -28,21 +28,25 @@ export function foreign(text, tag = "bdi") {
 const LONGEST_ID = 20;
 
 /**
- * An id. Of a long one its beginning and its end, the whole in its title, and a button that copies
- * it. A page of another machine without HTTPS may copy nothing, and has the whole.
+ * An id. A long one is shortened, with the whole in its title and a copy button; without a button
+ * it is whole.
  */
 export function identifier(id) {
   const text = String(id);
-  if (text.length <= LONGEST_ID || !navigator.clipboard) return foreign(text, "code");
+  const copy = text.length > LONGEST_ID && copyButton(text, `Copy ${written(text)}`);
+  if (!copy) return foreign(text, "code");
+  return html`
+    <span class="id" title=${written(text)}>${foreign(`${text.slice(0, 12)}…${text.slice(-4)}`, "code")}${" "}${copy}</span>
+  `;
+}
+
+/** A button that copies a text; nothing if the browser forbids it, as on another machine's http: page. */
+export function copyButton(text, label) {
   const copy = async ({ currentTarget: button }) => {
     await navigator.clipboard.writeText(text);
     button.dataset.copied = "";
   };
-  return html`
-    <span class="id" title=${written(text)}>${foreign(`${text.slice(0, 12)}…${text.slice(-4)}`, "code")}${" "}
-      <button type="button" aria-label=${`Copy ${written(text)}`} onClick=${copy}>Copy</button>
-    </span>
-  `;
+  return navigator.clipboard && html`<button type="button" aria-label=${label} onClick=${copy}>Copy</button>`;
 }
 
 /**
@@ -60,11 +64,16 @@ export function written(text) {
   );
 }
 
+/** With `hour12: false`, five past midnight is 24:05 in American English. */
+export function timeOfDay(when, timeStyle = "medium") {
+  return when.toLocaleTimeString([], { timeStyle, hourCycle: "h23" });
+}
+
 /** The time of day of an ISO 8601 timestamp; with its date if that is not today's. */
 export function time(at) {
   const when = new Date(at);
   const isToday = when.toDateString() === new Date().toDateString();
-  const text = when.toLocaleTimeString([], { hour12: false });
+  const text = timeOfDay(when);
   const shown = isToday ? text : `${when.toLocaleDateString()} ${text}`;
   return html`<time datetime=${at} title=${at}>${shown}</time>`;
 }

@@ -150,10 +150,10 @@ function missing(routes: ReadonlyMap<string, Route>, path: string, res: Response
   return new Refused(405, `This is for ${other}.`);
 }
 
-export const pageText = shellOf("Affiliate delivery", "icon.svg");
+const pageText = shellOf("Affiliate delivery", "icon.svg");
 
 /** The page's files: name, type and text. */
-export const files = [
+const files = [
   ["base.css", "text/css", base],
   ["style.css", "text/css", style],
   ["icon.svg", "image/svg+xml", icon],

@@ -78,7 +78,7 @@ const COOKIE = "affiliate_dashboard";
 const FOUND = /(?:^|; ?)affiliate_dashboard=([\w-]{43})(?:;|$)/;
 
 /** The page sends its token in this header. */
-export const TOKEN_HEADER = "x-affiliate-token";
+const TOKEN_HEADER = "x-affiliate-token";
 
 /** The token that the browser has, or a new one. */
 export function tokenFor(req: Request, res: Response): string {

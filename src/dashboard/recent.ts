@@ -17,7 +17,7 @@ const MOST_FAILURES = 30;
 const LOOK_MS = 10_000;
 
 /** Failures of one kind for one reason. `email`: of the last event. */
-export interface Failure {
+interface Failure {
   readonly outcome: "retry" | "held" | "dead" | "dropped";
   readonly kind: EventKind;
   readonly because: string;

@@ -10,6 +10,7 @@ import { listen } from "../dashboard/helpers.js";
 import { answering, type FaultyService, faultyService, hangingUp } from "../helpers/faulty-service.js";
 import { returning } from "../helpers/returning.js";
 import { startTracker } from "../helpers/tracker.js";
+import { withResolvers } from "../helpers/with-resolvers.js";
 import { describeInChromium, expectAccessible, expectAccessibleInEachLook, picture } from "./chromium.js";
 
 const order = { customerEmail: "ada@shop.example", leadValue: 39.9 };
@@ -55,6 +56,30 @@ describeInChromium("the dashboard", ({ openPage }) => {
     await picture(page, "dashboard-busy");
     const path = process.env.PICTURE;
     if (path) await page.screenshot({ path, clip: { x: 0, y: 0, width: 1140, height: 1000 } });
+  });
+
+  test("shows the dead letters that were chosen last, whichever are read last", async () => {
+    const { page } = await openBusyDay();
+    const asked = withResolvers();
+    const chosen = withResolvers();
+    await page.route(/reason=rejected/, async (route) => {
+      const response = await route.fetch();
+      asked.resolve();
+      await chosen.promise;
+      await route.fulfill({ response });
+    });
+    const reason = page.getByLabel("Reason", { exact: true });
+    await reason.selectOption("rejected");
+    await asked.promise;
+    await reason.selectOption("unconfirmed");
+    const retryAll = page.locator("#retry-all");
+    await expect.poll(() => retryAll.textContent()).toContain("all unconfirmed events");
+    const late = page.waitForResponse(/reason=rejected/);
+    chosen.resolve();
+    await late;
+    // It is asked for after the late answer was shown, or was not.
+    await page.waitForResponse(/\/state$/);
+    expect(await retryAll.textContent()).toContain("all unconfirmed events");
   });
 
   test("walks: an outage, the queue grows, recovery, unconfirmed payments are decided", async () => {

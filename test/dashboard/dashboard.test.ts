@@ -2,7 +2,7 @@ import express from "express";
 import { OptionsError } from "express-affiliate";
 import { type DashboardOptions, dashboard } from "express-affiliate/dashboard";
 import request from "supertest";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { eachExpress } from "../helpers/express.js";
 import { answering, faultyService, hangingUp } from "../helpers/faulty-service.js";
 import { sentBack } from "../helpers/landing.js";
@@ -243,6 +243,21 @@ describe("what waits for a decision", () => {
     await page.post("discard", { reason: "rejected", count: 1 }).expect(200, { discarded: 1 });
     await page.post("retry", { reason: "unconfirmed", count: 3 }).expect(200, { retried: 3 });
     await expect.poll(() => service.requests.length).toBe(3);
+  });
+
+  it("is done to none that came after the answer", async () => {
+    const { page, tracker, service } = await trackerWithUnconfirmed();
+    const { ids } = tracker.deadLetters;
+    vi.spyOn(tracker.deadLetters, "ids").mockImplementationOnce(async (filter) => {
+      const asked = await ids(filter);
+      await tracker.trackPayment({ ...order, paymentId: "late", leadValue: 9_000 }, { sessionId: "late" });
+      await expect.poll(() => tracker.stats().dead.unconfirmed).toBe(4);
+      service.onRequest = answering(200);
+      return asked;
+    });
+    await page.post("retry", { reason: "unconfirmed", count: 3 }).expect(200, { retried: 3 });
+    const held = await tracker.deadLetters.list({ reason: "unconfirmed" });
+    expect(held.map(({ event }) => event)).toMatchObject([{ paymentId: "late" }]);
   });
 });
 

@@ -166,7 +166,7 @@ export function nameOf({ paymentId, customerId, clickId }) {
  * Resolves to the value of the chosen answer, or to "" if the reader cancels. Each of the
  * question's `answers` is `[value, label]`. One more, to cancel, comes first and has the focus.
  */
-export function ask(question) {
+function ask(question) {
   change({ question });
   const dialog = $("question");
   dialog.returnValue = "";

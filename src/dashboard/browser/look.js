@@ -40,7 +40,7 @@ export function startLooking() {
   look();
 }
 
-/** Those that have answered: behind a load balancer it may be another each time. */
+/** The processes that have answered: a load balancer may choose another one each time. */
 const processes = new Map();
 
 function showState({ at, outbox, process }) {
@@ -57,6 +57,8 @@ async function readLetters(counts) {
   const { filter } = shown;
   try {
     const { letters, more } = await read("dead-letters", { ...filter, limit });
+    // Others were chosen meanwhile, and their answer may have come first.
+    if (filter !== shown.filter) return false;
     change({ list: { letters, filter, counts, more, canShowMore: more && limit === FEW }, unreadable: "" });
     return true;
   } catch (error) {
@@ -81,7 +83,7 @@ export function showMore() {
 let token = "";
 
 /** The reader may not see this. */
-export class Forbidden extends Error {}
+class Forbidden extends Error {}
 
 /** Throws if the server refuses or does not answer. */
 export async function read(path, query = {}) {

@@ -4,7 +4,7 @@ import { time } from "../../browser/pieces.js";
 import { Question } from "./decisions.js";
 import { DeadLetters } from "./letters.js";
 import { startLooking } from "./look.js";
-import { LastHour, Process, Which } from "./process.js";
+import { LastHour, Process, ProcessChoice } from "./process.js";
 import { Endpoints, Figures, pausedOf, Summary, Waiting } from "./state.js";
 
 function Dashboard(shown) {
@@ -15,7 +15,7 @@ function Dashboard(shown) {
   return html`
     <header>
       <h1>Affiliate delivery</h1>
-      <${Which} ...${{ process, processes }} />
+      <${ProcessChoice} ...${{ process, processes }} />
       <p id="connection" data-connection=${connection} role="status">${connectionIn(shown)}</p>
     </header>
     <main>

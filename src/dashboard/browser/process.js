@@ -1,6 +1,6 @@
 // What a process has done: the last hour, what it did not report, its last failures.
 import { change, html } from "../../browser/page.js";
-import { countOf, foreign, mark, Table, time } from "../../browser/pieces.js";
+import { countOf, foreign, mark, Table, time, timeOfDay } from "../../browser/pieces.js";
 import { kindsOf, sumOf } from "./state.js";
 
 const OUTCOMES = {
@@ -43,8 +43,8 @@ const DROPPED = {
   pick: "the host’s `pick` threw",
 };
 
-/** The reader chooses whose numbers the page shows. */
-export function Which({ process, processes }) {
+/** Lets the reader choose the process whose numbers the page shows. */
+export function ProcessChoice({ process, processes }) {
   return html`
     <label id="processes" hidden=${processes.length < 2}>Process${" "}
       <select id="which" value=${process?.id} onChange=${({ target }) => change({ chosen: target.value })}>
@@ -147,7 +147,7 @@ function failureLine({ outcome, kind, because, count, firstAt, lastAt, email }) 
 // The last hour by minutes: what was delivered, what waited, what failed, above one time axis.
 const HEIGHT = 20;
 
-export function Plot({ process: { lastHour, waitingByMinute }, at }) {
+function Plot({ process: { lastHour, waitingByMinute }, at }) {
   const [delivered, retried, held, givenUp] = ["delivered", "retry", "held", "dead"].map(
     (outcome) => lastHour[outcome].minutes,
   );
@@ -155,7 +155,7 @@ export function Plot({ process: { lastHour, waitingByMinute }, at }) {
   const failed = `${countOf(sumOf(retried), "attempt")} tried again, ${sumOf(held)} held, ${sumOf(givenUp)} given up`;
   const clock = (ago) => {
     const when = new Date(Date.parse(at) - ago * 60_000);
-    return html`<span>${when.toLocaleTimeString([], { timeStyle: "short", hour12: false })}</span>`;
+    return html`<span>${timeOfDay(when, "short")}</span>`;
   };
   return html`
     ${lane("linked", "Delivered", countOf(sumOf(delivered), "event"), sumOf, [delivered])}
