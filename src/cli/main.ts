@@ -19,7 +19,8 @@ express-affiliate <command> --help tells more.`;
 const COMMANDS = ["sandbox", "doctor", "outbox", "migrations", "--version", "--help"];
 
 const terminal: Terminal = {
-  stdout: console.log,
+  // Not `console.log`, which ignores errors: a list cut short by a full disk would look whole.
+  stdout: (line) => void process.stdout.write(`${line}\n`),
   stderr: console.error,
   env: process.env,
   isTerminal: process.stdout.isTTY === true,
@@ -68,4 +69,12 @@ async function runSandbox(args: string[]): Promise<number> {
   return 0;
 }
 
-process.exitCode = await run(process.argv.slice(2));
+process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+  // The reader, such as `head`, has closed the pipe.
+  if (code === "EPIPE") return;
+  terminal.stderr(`express-affiliate: ${message}`);
+  process.exitCode = 1;
+});
+void run(process.argv.slice(2)).then((code) => {
+  process.exitCode ||= code;
+});

@@ -33,7 +33,7 @@ export function wrapText(text: string, indent: number, { isTerminal, columns }: 
   return lines.join(`\n${" ".repeat(indent)}`);
 }
 
-/** `y` and `yes` are yes. Anything else, and the end of the input, is no. */
+/** `y` and `yes` are yes. Anything else, Ctrl-C, and the end of the input, is no. */
 export async function askThrough(
   input: NodeJS.ReadableStream,
   output: NodeJS.WritableStream,
@@ -42,7 +42,8 @@ export async function askThrough(
   const lines = createInterface({ input, output });
   const closed = once(lines, "close").then(() => "");
   try {
-    const answer = await Promise.race([lines.question(`${question} [y/N] `), closed]);
+    const asked = lines.question(`${question} [y/N] `).catch(() => "");
+    const answer = await Promise.race([asked, closed]);
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     lines.close();

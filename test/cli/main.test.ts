@@ -1,3 +1,7 @@
+import { once } from "node:events";
+import { openSync } from "node:fs";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { textOf } from "../helpers/docs/pages.js";
@@ -5,7 +9,7 @@ import { outputOf, runNode, userProject } from "../helpers/user-project.js";
 
 describe("the command line", () => {
   async function cli(...args: string[]) {
-    return outputOf(runNode(await userProject({}), ["node_modules/express-affiliate/dist/cli.js", ...args]));
+    return outputOf(runNode(await userProject({}), ["node_modules/express-affiliate/dist/cli.cjs", ...args]));
   }
 
   it("prints its version", async () => {
@@ -41,6 +45,21 @@ describe("the command line", () => {
       code: 2,
       stderr: expect.stringContaining("Usage: express-affiliate <command>"),
     });
+  });
+
+  it("fails if what it prints cannot be written, unless its reader has enough", async () => {
+    const project = await userProject({});
+    const args = ["node_modules/express-affiliate/dist/cli.cjs", "migrations"];
+    const full = runNode(project, args, { stdio: ["ignore", openSync("/dev/full", "w"), "pipe"] });
+    const said = text(full.stderr as Readable);
+    expect(await once(full, "close")).toEqual([1, null]);
+    expect(await said).toMatch(/^express-affiliate: ENOSPC: no space left on device.*\n$/);
+
+    const unread = runNode(project, args);
+    unread.stdout?.destroy();
+    const quiet = text(unread.stderr as Readable);
+    expect(await once(unread, "close")).toEqual([0, null]);
+    expect(await quiet).toBe("");
   });
 
   it("prints its help", async () => {

@@ -27,6 +27,7 @@ describe("the command `migrations`", () => {
     [["--mysql", "--schema", "shop"], "--schema goes without --mysql"],
     [["--schema", "a b"], "must be a letter, then letters"],
     [["--from", "x"], "--from must be a version's number"],
+    [["--from", String(postgresMigrations().length + 1)], "--from must be a version's number, 0 to "],
     [["--nope"], "there is no option --nope"],
     [["stray"], "Unexpected argument"],
   ])("refuses %j as usage", async (args, because) => {

@@ -4,22 +4,26 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { askThrough, type Terminal, wrapText } from "../../src/cli/terminal.js";
 
-describe("askThrough", () => {
-  it.each([
-    ["y\n", true],
-    ["YES\n", true],
-    [" yes \n", true],
-    ["\n", false],
-    ["n\n", false],
-    ["yesterday\n", false],
-    ["", false],
-  ])("takes %j for %j", async (typed, answer) => {
-    const [input, output] = [new PassThrough(), new PassThrough()];
-    input.end(typed);
-    expect(await askThrough(input, output, "Go on?")).toBe(answer);
-    output.end();
-    expect(await text(output)).toContain("Go on? [y/N] ");
-  });
+it.each([
+  ["y\n", true],
+  ["YES\n", true],
+  [" yes \n", true],
+  ["\n", false],
+  ["n\n", false],
+  ["yesterday\n", false],
+  ["", false],
+])("askThrough takes %j for %j", async (typed, answer) => {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  input.end(typed);
+  expect(await askThrough(input, output, "Go on?")).toBe(answer);
+  output.end();
+  expect(await text(output)).toContain("Go on? [y/N] ");
+});
+
+it.each(["\u0003", "\u0004"])("askThrough takes %j for no, as a person presses it", async (key) => {
+  const [input, output] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY: true })];
+  input.write(key);
+  expect(await askThrough(input, output, "Go on?")).toBe(false);
 });
 
 describe("wrapped", () => {

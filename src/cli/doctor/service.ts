@@ -33,7 +33,7 @@ async function ask({ baseUrl }: Target, call: Call, key: Secret | undefined): Pr
     headers: { accept: "application/json", ...(key && { authorization: `Bearer ${key.reveal()}` }) },
   });
   try {
-    return await transport.send(call, { keepsAlive: true });
+    return await transport.send(call, { isOfHost: true });
   } finally {
     await transport.close();
   }

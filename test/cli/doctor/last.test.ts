@@ -41,7 +41,7 @@ async function showsLast(create: () => Outbox | Promise<Outbox>, where: () => re
   const isReported = "reported TIME, (waits|an attempt is under way)";
   expect(out).toEqual(
     expect.arrayContaining([
-      line("ok", delivered, "reported TIME; delivered, or discarded by hand$"),
+      line("ok", delivered, "reported TIME; delivered, cancelled, erased or discarded$"),
       line("note", dead, "given up TIME: rejected; "),
       line("ok", click, isReported),
       line("ok", behind, isReported),

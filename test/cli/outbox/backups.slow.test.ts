@@ -9,7 +9,7 @@ import { outputOf, runNode, userProject } from "../../helpers/user-project.js";
 import { directoryWith, jsonOf, outbox } from "./helpers.js";
 import { testRestore } from "./restore.js";
 
-const CLI = "node_modules/express-affiliate/dist/cli.js";
+const CLI = "node_modules/express-affiliate/dist/cli.cjs";
 
 describe("a disk outbox that is restored", () => {
   let directory: string;
@@ -107,7 +107,7 @@ describe("hold", () => {
     expect(await outbox([directory, "hold"])).toEqual({
       code: 1,
       out: "",
-      err: "outbox: a process of the host uses it, and nothing was held: stop all of them first",
+      err: "outbox: a process of the host uses it, and nothing was held: stop all of them first (docs/errors.md#err_affiliate_outbox_running)",
     });
     expect(stage.outbox.counts().queued).toBe(1);
   });

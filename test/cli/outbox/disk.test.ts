@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import type { OutboxEvent } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { describe, expect, it, onTestFinished, test } from "vitest";
-import { openDisk as openForCommand } from "../../../src/cli/outbox/disk.js";
+import { copyInto, openDisk as openForCommand } from "../../../src/cli/outbox/disk.js";
 import { fill } from "../../contract/bounds.js";
 import { DESTINATION, sample } from "../../contract/samples.js";
 import { REJECTED, Stage } from "../../contract/stage.js";
@@ -121,6 +122,17 @@ describe("list", () => {
     expect(out.split("\n")[1]).toBe("    payment 2024-17, 19.9, a***@shop.example");
   });
 
+  it("masks an address in what a host or an affiliate has named", async () => {
+    const [payment, click] = [sample("payment"), sample("click")];
+    const dead = [
+      { ...payment, data: { ...payment.data, paymentId: "ada@shop.example, 2nd" } },
+      { ...click, data: { ...click.data, affiliateReference: "eve@blog.example" } },
+    ] as OutboxEvent[];
+    const { out } = await outbox([await directoryWith({ dead }), "list"]);
+    expect(out).toContain("    payment a***@shop.example, 2nd, 19.9, a***@shop.example\n");
+    expect(out).toContain("    affiliate e***@blog.example\n");
+  });
+
   it("shows what has neither status nor message", async () => {
     const verdict = { reason: "expired", attempts: 1 } as const;
     const directory = await directoryWith({ dead: [sample("click")], verdict });
@@ -131,6 +143,20 @@ describe("list", () => {
       expect.stringMatching(/after 1 attempt$/),
     ]);
   });
+});
+
+it("backup gives a copy its name once it is whole: of a command that is killed, there is none", () => {
+  const target = join(scratchDirectory(), "copy.db");
+  const left = [`${target}.part`, `${target}.part-journal`];
+  for (const file of left) writeFileSync(file, "of a command that was killed");
+  const run = (file: string) => {
+    expect(left.filter(existsSync)).toEqual([file]);
+    expect(existsSync(target)).toBe(false);
+    writeFileSync(file, "whole");
+  };
+  expect(copyInto({ prepare: () => ({ run }) } as never, target)).toBe(5);
+  expect(readFileSync(target, "utf8")).toBe("whole");
+  expect(readdirSync(dirname(target))).toEqual(["copy.db"]);
 });
 
 describe("discard", () => {
@@ -162,6 +188,19 @@ describe("discard", () => {
     const question = "Discard 2 dead letters (2 rejected)? They cannot be brought back.";
     expect(asked).toEqual([question, question]);
   });
+
+  it("leaves what died while the question stood", async () => {
+    const directory = await directoryWith({ dead: [sample("click")] });
+    async function ask() {
+      await using stage = await Stage.open(() => diskOutbox({ directory }));
+      await stage.giveUp([sample("payment")]);
+      return true;
+    }
+    const { out } = await outbox([directory, "discard", "--all"], { ask });
+    expect(out).toBe("ok      1 dead letter discarded");
+    const { json } = await jsonOf([directory, "list"]);
+    expect(json.deadLetters).toMatchObject([{ kind: "payment" }]);
+  });
 });
 
 describe("a directory's outbox", () => {
@@ -173,7 +212,7 @@ describe("a directory's outbox", () => {
       const { code, out, err } = await outbox(args);
       expect({ code, out }).toEqual({ code: 1, out: "" });
       expect(err).toBe(
-        `diskOutbox: there is no ${directory}/outbox.db; give the directory that the host gives to diskOutbox()`,
+        `diskOutbox: there is no ${directory}/outbox.db; give the directory that the host gives to diskOutbox() (docs/errors.md#err_affiliate_disk_missing)`,
       );
       const error = { code: "ERR_AFFILIATE_DISK_MISSING", message: err };
       expect(await jsonOf(args)).toEqual({ code: 1, json: { error } });
@@ -234,7 +273,7 @@ test("colours are for a person, and none for a file", async () => {
 });
 
 test("the command `outbox` keeps several client ids in one directory apart", async () => {
-  const OTHER = 43;
+  const OTHER = Number.MAX_SAFE_INTEGER;
   const theirs = { ...sample("payment"), destination: OTHER };
   const directory = await directoryWith({ waiting: [sample("click"), theirs], dead: [sample("click")] });
 
@@ -243,24 +282,30 @@ test("the command `outbox` keeps several client ids in one directory apart", asy
   expect(out).toContain(`note    1 event for client id ${DESTINATION}`);
   expect(out).toContain(`note    1 event for client id ${OTHER}`);
   expect((await jsonOf([directory, "status"])).json.byDestination).toEqual({ [DESTINATION]: 1, [OTHER]: 1 });
+
+  const ofOther = [directory, "--client-id", String(OTHER)];
+  expect((await jsonOf([...ofOther, "status"])).json).toMatchObject({
+    ...{ queued: 1, byDestination: { [OTHER]: 1 }, dead: { rejected: 0 } },
+  });
+  expect((await jsonOf([...ofOther, "discard", "--all", "--yes"])).json.discarded).toBe(0);
+  expect((await jsonOf([...ofOther, "hold"])).json.held).toBe(1);
+  expect((await jsonOf([directory, "status"])).json.dead).toMatchObject({ rejected: 1, unconfirmed: 1 });
 });
 
-describe("dead letters of a kind and a reason", () => {
-  it("are listed, retried and discarded by themselves; unconfirmed ones only if they are named", async () => {
-    const [click, payment, held] = [sample("click"), sample("payment"), sample("payment")];
-    const directory = await directoryWith({ dead: [click, payment], unconfirmed: [held] });
-    const idsOf = async (...flags: string[]) =>
-      (await jsonOf([directory, "list", ...flags])).json.deadLetters.map(({ id }: { id: string }) => id);
+it("dead letters of a kind and a reason are listed, retried and discarded by themselves; unconfirmed ones only if they are named", async () => {
+  const [click, payment, held] = [sample("click"), sample("payment"), sample("payment")];
+  const directory = await directoryWith({ dead: [click, payment], unconfirmed: [held] });
+  const idsOf = async (...flags: string[]) =>
+    (await jsonOf([directory, "list", ...flags])).json.deadLetters.map(({ id }: { id: string }) => id);
 
-    expect(await idsOf("--kind", "payment")).toEqual([payment.id, held.id]);
-    expect(await idsOf("--reason", "unconfirmed")).toEqual([held.id]);
-    const { out } = await outbox([directory, "retry", "--all", "--kind", "payment"]);
-    expect(out).toContain("1 queued again");
-    expect(out).toContain("the unconfirmed ones stay");
-    const discarded = await jsonOf([directory, "discard", "--all", "--yes", "--kind", "click"]);
-    expect(discarded.json).toMatchObject({ discarded: 1 });
-    expect(await idsOf()).toEqual([held.id]);
-    const retried = await jsonOf([directory, "retry", "--all", "--reason", "unconfirmed"]);
-    expect(retried.json).toMatchObject({ retried: 1 });
-  });
+  expect(await idsOf("--kind", "payment")).toEqual([payment.id, held.id]);
+  expect(await idsOf("--reason", "unconfirmed")).toEqual([held.id]);
+  const { out } = await outbox([directory, "retry", "--all", "--kind", "payment"]);
+  expect(out).toContain("1 queued again");
+  expect(out).toContain("the unconfirmed ones stay");
+  const discarded = await jsonOf([directory, "discard", "--all", "--yes", "--kind", "click"]);
+  expect(discarded.json).toMatchObject({ discarded: 1 });
+  expect(await idsOf()).toEqual([held.id]);
+  const retried = await jsonOf([directory, "retry", "--all", "--reason", "unconfirmed"]);
+  expect(retried.json).toMatchObject({ retried: 1 });
 });

@@ -21,7 +21,7 @@ describeWithMariaDb("an outbox in MySQL", (database) => {
     async createNewer() {
       const pool = database.pool({ multipleStatements: true });
       for (const script of mysqlMigrations("newer_")) await pool.query(script);
-      await sql("insert into newer_migrations (version, at) values (99, 0)");
+      await sql("insert into newer_migrations (version, made_at) values (99, 0)");
       return "newer_";
     },
     missing: {

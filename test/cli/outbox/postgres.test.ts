@@ -23,7 +23,7 @@ describeWithPostgres("an outbox in Postgres", (database) => {
     reopen,
     async createNewer() {
       for (const script of postgresMigrations("newer")) await sql(script);
-      await sql("insert into newer.migrations (version, at) values (99, 0)");
+      await sql("insert into newer.migrations (version, made_at) values (99, 0)");
       return "newer";
     },
     missing: {
