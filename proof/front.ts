@@ -8,9 +8,9 @@
  * affiliate.
  */
 import { type Part, rowsOf, wrongOf } from "./front/shared/part.js";
+import { columns, holds, linesOf } from "./shared/figures.js";
 import { commandLine } from "./shared/options.js";
-import { columns, runParts } from "./shared/run-parts.js";
-import { figureRow, holds } from "./world/shared/part.js";
+import { runParts } from "./shared/run-parts.js";
 
 const { options, words } = commandLine({ short: false });
 
@@ -18,11 +18,7 @@ await runParts<Part>("front", words, async (part) => {
   const { scenes, figures = [] } = await part.prove(options);
   const wrong = scenes.flatMap(wrongOf);
   return {
-    lines: [
-      ...columns(rowsOf(scenes)),
-      ...columns(figures.map(figureRow)),
-      ...wrong.map((text) => `  ${text}`),
-    ],
+    lines: [...columns(rowsOf(scenes)), ...linesOf(figures), ...wrong.map((text) => `  ${text}`)],
     kept: wrong.length === 0 && figures.every(holds),
   };
 });

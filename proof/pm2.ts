@@ -16,6 +16,7 @@ import { request } from "undici";
 import { freePort } from "../test/helpers/cluster.js";
 import { blocksOf, root } from "../test/helpers/docs/pages.js";
 import { shopToServe } from "../test/helpers/docs/server.js";
+import { allHold, figures } from "./shared/figures.js";
 import { scratch } from "./shared/scratch.js";
 
 const VERSION = "7";
@@ -91,13 +92,16 @@ async function prove(): Promise<boolean> {
   const log = readFileSync(join(folder, "pm2/pm2.log"), "utf8");
   const workers = new Set([...log.matchAll(/App \[shop:\d+\] online/g)].map(([line]) => line)).size;
   const killed = (log.match(/SIGKILL/g) ?? []).length;
-  console.log(`workers             ${workers}, reloaded while orders came in`);
-  console.log(`answered            ${answered.size} of ${ORDERS} orders`);
-  console.log(`at the service      ${payments} payments, ${arrived().size} different`);
-  console.log(`lost                ${missing().length}`);
-  console.log(`killed by PM2       ${killed}`);
-  const isWhole = missing().length === 0 && payments === arrived().size;
-  return isWhole && answered.size === ORDERS && again && workers > 1 && killed === 0;
+  return allHold(
+    figures(
+      ["workers, reloaded while orders came in", workers, { atLeast: 2 }],
+      ["orders answered", answered.size, { atLeast: ORDERS }],
+      ["a repeated order answered", Number(again), { atLeast: 1 }],
+      ["orders lost", missing().length, { atMost: 0 }],
+      ["payments repeated at the service", payments - arrived().size, { atMost: 0 }],
+      ["workers killed by PM2", killed, { atMost: 0 }],
+    ),
+  );
 }
 
 /** Each order has an amount of its own, so that the ledger tells them apart. */

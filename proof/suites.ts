@@ -9,10 +9,10 @@
  */
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { columns } from "./shared/figures.js";
 import { commandLine } from "./shared/options.js";
 import { npmFlags } from "./shared/packed.js";
 import { runCommand } from "./shared/program.js";
-import { columns } from "./shared/run-parts.js";
 import { scratch } from "./shared/scratch.js";
 
 /** That contain their tests. */
@@ -28,10 +28,8 @@ interface Report {
   readonly passes: readonly { readonly fullTitle: string }[];
 }
 
-interface Ran {
-  /** How each test ended, by its title and its number. */
-  readonly tests: ReadonlyMap<string, { readonly passed: boolean; readonly why: string }>;
-}
+/** How each test ended, by its title and its number. */
+type Ran = ReadonlyMap<string, { readonly passed: boolean; readonly why: string }>;
 
 const rows = [["", "tests", "passed", "with a tracker", "differ", "by Cache-Control"]];
 let isRight = true;
@@ -40,19 +38,17 @@ for (const place of words.length > 0 ? words.map((word) => resolve(word)) : awai
   if (!existsSync(join(place, "node_modules"))) await runCommand(install, { cwd: place, env: process.env });
   const plain = await run(place, "nothing");
   const tracked = await run(place, "tracker");
-  const differing = [...plain.tests].filter(
-    ([title, { passed }]) => passed && tracked.tests.get(title)?.passed !== true,
-  );
+  const differing = [...plain].filter(([title, { passed }]) => passed && tracked.get(title)?.passed !== true);
   const unexplained = differing.filter(([title]) => {
-    const why = tracked.tests.get(title)?.why ?? "it did not run";
+    const why = tracked.get(title)?.why ?? "it did not run";
     const isOurs = /cache-control/i.test(title + why);
     if (!isOurs) console.log(`${basename(place)}: ${title}\n${why}`);
     return !isOurs;
   });
-  isRight &&= unexplained.length === 0 && plain.tests.size > 0;
+  isRight &&= unexplained.length === 0 && plain.size > 0;
   rows.push([
     basename(place),
-    ...[plain.tests.size, passed(plain), passed(tracked)].map(String),
+    ...[plain.size, passed(plain), passed(tracked)].map(String),
     ...[differing.length, differing.length - unexplained.length].map(String),
   ]);
 }
@@ -71,8 +67,8 @@ async function unpacked(folder: string): Promise<string[]> {
   return folders;
 }
 
-function passed({ tests }: Ran): number {
-  return [...tests.values()].filter((test) => test.passed).length;
+function passed(ran: Ran): number {
+  return [...ran.values()].filter((test) => test.passed).length;
 }
 
 /** Runs Mocha as the package's own script does. */
@@ -102,11 +98,11 @@ async function run(folder: string, inFront: "tracker" | "nothing"): Promise<Ran>
   const env = { ...process.env, IN_FRONT: inFront, NODE_ENV: "test" };
   // Mocha exits with the number of failures.
   const shell = ["sh", "-c", '"$@"; exit 0', "sh", ...command];
-  return { tests: testsIn(await runCommand(shell, { cwd: folder, env, withinMs: WITHIN_MS })) };
+  return testsIn(await runCommand(shell, { cwd: folder, env, withinMs: WITHIN_MS }));
 }
 
 /** What Mocha has written at its end: tests may look at what is written before. */
-function testsIn(output: string): Ran["tests"] {
+function testsIn(output: string): Ran {
   const at = output.lastIndexOf('{\n  "stats"');
   if (at < 0) throw new Error(`Mocha has not ended: ${output.slice(-2_000)}`);
   const { tests, passes } = JSON.parse(output.slice(at, output.lastIndexOf("}") + 1)) as Report;

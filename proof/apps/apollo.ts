@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import type { App } from "./shared/app.js";
-import { makeExpressApp } from "./shared/express-generator.js";
 import { inFile } from "./shared/patch.js";
 import { paid, taken, type Visitor, walkShop } from "./shared/walk.js";
 
@@ -15,12 +14,15 @@ async function execute(visitor: Visitor, query: string): Promise<void> {
 
 export default {
   title: "Apollo Server on Express 4.16: the app of Express' generator",
-  make: (project) =>
-    makeExpressApp(project, {
+  async make({ install, run }) {
+    await run(["npx", "--yes", "express-generator@4.16.1", "--no-view", "."]);
+    await install();
+    await install({
       "@apollo/server": "5.5.1",
       "@as-integrations/express4": "1.1.2",
       graphql: "16.12.0",
-    }),
+    });
+  },
   patch: [
     { copy: "tracker.cjs", to: "tracker.js" },
     { copy: "apollo/graphql.js", to: "graphql.js" },

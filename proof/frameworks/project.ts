@@ -43,7 +43,7 @@ export async function install(
     await writeFile(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
     const place = { cwd: folder, env: process.env };
     await runCommand(["npm", "install", ...npmFlags], place);
-    if (recipe?.prepare) await runCommand(recipe.prepare, place);
+    if (recipe?.prepare) await runCommand(["sh", "-c", recipe.prepare], place);
     return undefined;
   } catch (error) {
     return { isRight: false, facts: 0, output: `it cannot be installed: ${error}` };

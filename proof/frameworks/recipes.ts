@@ -10,53 +10,39 @@ interface Recipe {
   /** Whether it comes to its database through PgBouncer in transaction mode. */
   readonly pgbouncer?: true;
   /** A command that is run once, after the install. */
-  readonly prepare?: readonly string[];
+  readonly prepare?: string;
 }
 
 type Dependencies = Readonly<Record<string, string>>;
 
+type More = Omit<Recipe, "express">;
+
+const on4 = (dependencies: Dependencies, more?: More): Recipe => ({ express: { 4: dependencies }, ...more });
+const on5 = (dependencies: Dependencies, more?: More): Recipe => ({ express: { 5: dependencies }, ...more });
 /** The same with both majors. */
-const onBoth = (dependencies: Dependencies): Recipe["express"] => ({ 4: dependencies, 5: dependencies });
-
-/** What an app in TypeScript needs. */
-const typed = (express: string): Dependencies => ({
-  typescript: "~5.9.3",
-  "@types/express": express,
-  "@types/node": "^20.19.43",
+const onBoth = (dependencies: Dependencies, more?: More): Recipe => ({
+  express: { 4: dependencies, 5: dependencies },
+  ...more,
 });
 
-const nest = (range: string, express: string): Dependencies => ({
-  "@nestjs/common": range,
-  "@nestjs/core": range,
-  "@nestjs/platform-express": range,
-  "reflect-metadata": "^0.2.2",
-  rxjs: "^7.8.2",
-  ...typed(express),
-});
-
-const controllers = (express: string): Dependencies => ({
-  "routing-controllers": "^0.11.3",
-  "class-transformer": "^0.5.1",
-  "class-validator": "^0.14.1",
-  "reflect-metadata": "^0.2.2",
-  ...typed(express),
-});
+/** An app in TypeScript, with the files of Nest's that it does not have itself. */
+const typed = (of: (express: string) => Dependencies, only?: 4 | 5, prepare = "npx tsc"): Recipe => {
+  const on = (express: string): Dependencies => ({
+    ...of(express),
+    typescript: "~5.9.3",
+    "@types/express": express,
+    "@types/node": "^20.19.43",
+  });
+  return {
+    express: { ...(only !== 5 && { 4: on("^4.17.25") }), ...(only !== 4 && { 5: on("^5.0.6") }) },
+    basedOn: "nestjs",
+    prepare,
+  };
+};
 
 /** Packages of a scope, in one version. */
 const scoped = (scope: string, version: string, ...names: readonly string[]): Dependencies =>
   Object.fromEntries(names.map((name) => [`@${scope}/${name}`, version]));
-
-const tsed = (express: string): Dependencies => ({
-  ...scoped("tsed", "^8.38.8", "core", "di", "exceptions", "platform-express", "platform-http"),
-  ...scoped("tsed", "^8.38.8", "platform-params", "schema"),
-  "@tsed/logger": "^8.0.0",
-  ...typed(express),
-});
-
-const angular: Dependencies = {
-  ...scoped("angular", "21.2.24", "build", "cli", "common", "compiler", "compiler-cli", "core"),
-  ...scoped("angular", "21.2.24", "platform-browser", "platform-server", "router", "ssr"),
-};
 
 const apollo = (integration: string): Dependencies => ({
   "@apollo/server": "^5.5.1",
@@ -65,183 +51,162 @@ const apollo = (integration: string): Dependencies => ({
 });
 
 /** A library for PostgreSQL. It sees nothing of Express. */
-const inTransactions = (dependencies: Dependencies): Recipe => ({
-  express: { 5: { pg: "^8.23.1", ...dependencies } },
-  postgres: true,
-});
+const inPostgres = (dependencies: Dependencies, more?: More): Recipe =>
+  on5({ pg: "^8.23.1", ...dependencies }, { postgres: true, ...more });
 
 /** A library for MySQL and MariaDB. */
-const inMysql = (dependencies: Dependencies): Recipe => ({
-  express: { 5: { mysql2: "^3.24.6", ...dependencies } },
-  mysql: true,
-  basedOn: "mysql2",
+const inMysql = (dependencies: Dependencies, more?: More): Recipe =>
+  on5({ mysql2: "^3.24.6", ...dependencies }, { mysql: true, basedOn: "mysql2", ...more });
+
+const prisma = (adapter: Dependencies): Dependencies => ({
+  prisma: "^7.10.1",
+  "@prisma/client": "^7.10.0",
+  ...adapter,
 });
+// Neither the generated client nor its adapter needs the engine: `true` spares a download.
+const generated: More = { prepare: "env PRISMA_SCHEMA_ENGINE_BINARY=/bin/true npx prisma generate" };
 
 /** The recipes of test/frameworks, by the names of their folders. */
 export const recipes: Readonly<Record<string, Recipe>> = {
   // Nest decides on Express: 10 is on Express 4, 11 is on Express 5.
-  nestjs: {
-    express: { 4: nest("^10.4.9", "^4.17.25"), 5: nest("^11.2.10", "^5.0.6") },
-    prepare: ["npx", "tsc"],
-  },
-  passport: {
-    express: onBoth({ "express-session": "^1.19.0", passport: "^0.7.0", "passport-local": "^1.0.0" }),
-  },
-  "better-auth": { express: onBoth({ "better-auth": "^1.7.25" }) },
-  trpc: { express: onBoth({ "@trpc/server": "^11.25.2", "@trpc/client": "^11.25.2" }) },
+  nestjs: typed((express) => ({
+    ...scoped(
+      "nestjs",
+      express.startsWith("^4") ? "^10.4.9" : "^11.2.10",
+      "common",
+      "core",
+      "platform-express",
+    ),
+    "reflect-metadata": "^0.2.2",
+    rxjs: "^7.8.2",
+  })),
+  passport: onBoth({ "express-session": "^1.19.0", passport: "^0.7.0", "passport-local": "^1.0.0" }),
+  "better-auth": onBoth({ "better-auth": "^1.7.25" }),
+  trpc: onBoth({ "@trpc/server": "^11.25.2", "@trpc/client": "^11.25.2" }),
   // Its middleware is a package for each Express; the recipe imports the one for Express 5.
   apollo: { express: { 4: apollo("npm:@as-integrations/express4@^1.1.2"), 5: apollo("^1.1.2") } },
-  "graphql-yoga": { express: onBoth({ "graphql-yoga": "^5.24.1", graphql: "^16.11.0" }) },
-  next: {
-    express: onBoth({ next: "^16.4.6", react: "^19.3.1", "react-dom": "^19.3.1" }),
-    prepare: ["env", "NEXT_TELEMETRY_DISABLED=1", "npx", "next", "build"],
-  },
-  "async-local-storage": { express: onBoth({}) },
+  "graphql-yoga": onBoth({ "graphql-yoga": "^5.24.1", graphql: "^16.11.0" }),
+  next: onBoth(
+    { next: "^16.4.6", react: "^19.3.1", "react-dom": "^19.3.1" },
+    { prepare: "env NEXT_TELEMETRY_DISABLED=1 npx next build" },
+  ),
+  "async-local-storage": onBoth({}),
   // A line each at the end of docs/frameworks.md.
-  feathers: { express: { 4: { "@feathersjs/feathers": "^5.0.50", "@feathersjs/express": "^5.0.50" } } },
-  "parse-server": { express: { 5: { "parse-server": "^8.6.94" } }, postgres: true },
-  "routing-controllers": {
-    basedOn: "nestjs",
-    express: { 4: controllers("^4.17.25"), 5: controllers("^5.0.6") },
-    prepare: ["npx", "tsc"],
-  },
-  tsoa: {
-    basedOn: "nestjs",
-    express: { 5: { tsoa: "^6.6.0", ...typed("^5.0.6") } },
-    prepare: ["sh", "-c", "npx tsoa routes && npx tsc"],
-  },
-  foalts: {
-    basedOn: "nestjs",
-    // The last that runs on Node 20.
-    express: { 4: { "@foal/core": "^4.6.0", "reflect-metadata": "^0.2.2", ...typed("^4.17.25") } },
-    prepare: ["npx", "tsc"],
-  },
-  loopback: {
-    basedOn: "nestjs",
-    express: {
-      4: { "@loopback/core": "^7.0.15", "@loopback/rest": "^15.0.16", ...typed("^4.17.25") },
-    },
-    prepare: ["npx", "tsc"],
-  },
-  "auth-js": { express: onBoth({ "@auth/express": "^0.12.3" }) },
+  feathers: on4({ "@feathersjs/feathers": "^5.0.50", "@feathersjs/express": "^5.0.50" }),
+  "parse-server": on5({ "parse-server": "^8.6.94" }, { postgres: true }),
+  "routing-controllers": typed(() => ({
+    "routing-controllers": "^0.11.3",
+    "class-transformer": "^0.5.1",
+    "class-validator": "^0.14.1",
+    "reflect-metadata": "^0.2.2",
+  })),
+  tsoa: typed(() => ({ tsoa: "^6.6.0" }), 5, "npx tsoa routes && npx tsc"),
+  // The last that runs on Node 20.
+  foalts: typed(() => ({ "@foal/core": "^4.6.0", "reflect-metadata": "^0.2.2" }), 4),
+  loopback: typed(() => ({ "@loopback/core": "^7.0.15", "@loopback/rest": "^15.0.16" }), 4),
+  "auth-js": onBoth({ "@auth/express": "^0.12.3" }),
   // The last of SvelteKit, its adapter and Astro that run on Node 20.
-  sveltekit: {
-    express: onBoth({
+  sveltekit: onBoth(
+    {
       "@sveltejs/kit": "^2.70.4",
       "@sveltejs/adapter-node": "^5.5.7",
       "@sveltejs/vite-plugin-svelte": "^6.2.4",
       svelte: "^5.57.3",
       vite: "^7.3.0",
-    }),
-    prepare: ["npx", "vite", "build"],
-  },
-  astro: {
-    express: onBoth({ astro: "^5.9.4", "@astrojs/node": "^9.5.5" }),
-    prepare: ["env", "ASTRO_TELEMETRY_DISABLED=1", "npx", "astro", "build"],
-  },
-  tsed: {
-    basedOn: "nestjs",
-    express: { 4: tsed("^4.17.25"), 5: tsed("^5.0.6") },
-    prepare: ["npx", "tsc"],
-  },
-  sails: { express: { 4: { sails: "^1.5.18" } } },
-  adminjs: {
-    express: {
-      5: {
-        adminjs: "^7.8.17",
-        "@adminjs/express": "^6.1.1",
-        "express-formidable": "^1.2.0",
-        "express-session": "^1.19.0",
-        tslib: "^2.8.1",
-      },
     },
-  },
+    { prepare: "npx vite build" },
+  ),
+  astro: onBoth(
+    { astro: "^5.9.4", "@astrojs/node": "^9.5.5" },
+    { prepare: "env ASTRO_TELEMETRY_DISABLED=1 npx astro build" },
+  ),
+  tsed: typed(() => ({
+    ...scoped("tsed", "^8.38.8", "core", "di", "exceptions", "platform-express", "platform-http"),
+    ...scoped("tsed", "^8.38.8", "platform-params", "schema"),
+    "@tsed/logger": "^8.0.0",
+  })),
+  sails: on4({ sails: "^1.5.18" }),
+  adminjs: on5({
+    adminjs: "^7.8.17",
+    "@adminjs/express": "^6.1.1",
+    "express-formidable": "^1.2.0",
+    "express-session": "^1.19.0",
+    tslib: "^2.8.1",
+  }),
   // The last of React Router and Angular that run on Node 20.
-  "react-router": {
-    express: onBoth({
+  "react-router": onBoth(
+    {
       "react-router": "7.18.4",
       ...scoped("react-router", "7.18.4", "dev", "express", "node"),
       react: "^19.3.1",
       "react-dom": "^19.3.1",
       isbot: "^5.2.3",
       vite: "^7.3.0",
-    }),
-    prepare: ["npx", "react-router", "build"],
-  },
+    },
+    { prepare: "npx react-router build" },
+  ),
   angular: {
-    express: { 5: { ...angular, rxjs: "^7.8.2", tslib: "^2.8.1", ...typed("^5.0.6") } },
-    prepare: ["env", "NG_CLI_ANALYTICS=false", "npx", "ng", "build"],
+    ...typed(
+      () => ({
+        ...scoped("angular", "21.2.24", "build", "cli", "common", "compiler", "compiler-cli", "core"),
+        ...scoped("angular", "21.2.24", "platform-browser", "platform-server", "router", "ssr"),
+        rxjs: "^7.8.2",
+        tslib: "^2.8.1",
+      }),
+      5,
+      "env NG_CLI_ANALYTICS=false npx ng build",
+    ),
+    basedOn: [],
   },
-  clerk: { express: onBoth({ "@clerk/express": "^2.1.70" }) },
-  sentry: { express: { 5: { "@sentry/node": "^11.12.0" } } },
+  clerk: onBoth({ "@clerk/express": "^2.1.70" }),
+  sentry: on5({ "@sentry/node": "^11.12.0" }),
   // The last that run on Node 20.
-  "new-relic": { express: { 5: { newrelic: "^13.20.0" } } },
-  datadog: { express: { 5: { "dd-trace": "^5.132.0" } } },
+  "new-relic": on5({ newrelic: "^13.20.0" }),
+  datadog: on5({ "dd-trace": "^5.132.0" }),
   // With syslog's levels; in TypeScript, with handlers that return the response.
-  winston: {
-    basedOn: "nestjs",
-    express: {
-      4: { winston: "^3.19.0", ...typed("^4.17.25") },
-      5: { winston: "^3.19.0", ...typed("^5.0.6") },
-    },
-    prepare: ["npx", "tsc"],
-  },
+  winston: typed(() => ({ winston: "^3.19.0" })),
   // Bundlers and runtimes: kit/anywhere.js, without the code of a page.
-  esbuild: { express: { 5: { esbuild: "^0.27.7" } } },
-  "esbuild-esm": { express: { 5: { esbuild: "^0.27.7" } }, basedOn: "esbuild" },
-  webpack: { express: { 5: { webpack: "^5.112.2" } } },
-  rollup: {
-    express: {
-      5: {
-        rollup: "^4.68.8",
-        "@rollup/plugin-commonjs": "^29.0.0",
-        "@rollup/plugin-json": "^6.1.0",
-        "@rollup/plugin-node-resolve": "^16.0.3",
-      },
-    },
-  },
-  vite: { express: { 5: { vite: "^8.3.8" } } },
-  mocks: { express: { 5: { nock: "^15.0.6", msw: "^3.0.5", undici: "^7.30.2" } } },
-  deno: { express: { 5: { deno: "^2.9.6" } } },
-  bun: { express: { 5: { bun: "^1.4.5" } } },
-  gateways: {
-    express: onBoth({
-      "@adyen/api-library": "^32.1.0",
-      "@mollie/api-client": "^4.6.0",
-      "@paddle/paddle-node-sdk": "^3.10.0",
-      braintree: "^3.40.0",
-      razorpay: "^2.9.8",
-      square: "^46.0.0",
-      stripe: "^23.1.0",
-    }),
-  },
-  renewals: { express: onBoth({ pg: "^8.23.1" }), postgres: true },
-  pg: inTransactions({}),
-  "postgres-js": inTransactions({ postgres: "^3.4.9" }),
-  prisma: {
-    ...inTransactions({ prisma: "^7.10.1", "@prisma/client": "^7.10.0", "@prisma/adapter-pg": "^7.10.1" }),
-    // Neither the generated client nor its adapter needs the engine: `true` spares a download.
-    prepare: ["env", "PRISMA_SCHEMA_ENGINE_BINARY=/bin/true", "npx", "prisma", "generate"],
-  },
-  typeorm: inTransactions({ typeorm: "^1.1.1" }),
-  sequelize: inTransactions({ sequelize: "^6.37.8" }),
-  drizzle: inTransactions({ "drizzle-orm": "^0.45.4" }),
-  knex: inTransactions({ knex: "^3.3.0" }),
-  kysely: inTransactions({ kysely: "^0.28.18" }),
+  esbuild: on5({ esbuild: "^0.27.7" }),
+  webpack: on5({ webpack: "^5.112.2" }),
+  rollup: on5({
+    rollup: "^4.68.8",
+    "@rollup/plugin-commonjs": "^29.0.0",
+    "@rollup/plugin-json": "^6.1.0",
+    "@rollup/plugin-node-resolve": "^16.0.3",
+  }),
+  vite: on5({ vite: "^8.3.8" }),
+  mocks: on5({ nock: "^15.0.6", msw: "^3.0.5", undici: "^7.30.2" }),
+  deno: on5({ deno: "^2.9.6" }),
+  bun: on5({ bun: "^1.4.5" }),
+  gateways: onBoth({
+    "@adyen/api-library": "^32.1.0",
+    "@mollie/api-client": "^4.6.0",
+    "@paddle/paddle-node-sdk": "^3.10.0",
+    braintree: "^3.40.0",
+    razorpay: "^2.9.8",
+    square: "^46.0.0",
+    stripe: "^23.1.0",
+  }),
+  renewals: onBoth({ pg: "^8.23.1" }, { postgres: true }),
+  pg: inPostgres({}),
+  "postgres-js": inPostgres({ postgres: "^3.4.9" }),
+  prisma: inPostgres(prisma({ "@prisma/adapter-pg": "^7.10.1" }), generated),
+  typeorm: inPostgres({ typeorm: "^1.1.1" }),
+  sequelize: inPostgres({ sequelize: "^6.37.8" }),
+  drizzle: inPostgres({ "drizzle-orm": "^0.45.4" }),
+  knex: inPostgres({ knex: "^3.3.0" }),
+  kysely: inPostgres({ kysely: "^0.28.18" }),
   // 7 needs Node 22. The two must be of one version.
-  "mikro-orm": inTransactions({ "@mikro-orm/core": "6.6.7", "@mikro-orm/postgresql": "6.6.7" }),
-  pgbouncer: { ...inTransactions({}), basedOn: "pg", pgbouncer: true },
-  mysql2: { express: { 5: { mysql2: "^3.24.6" } }, mysql: true },
-  "mysql-prisma": {
-    ...inMysql({ prisma: "^7.10.1", "@prisma/client": "^7.10.0", "@prisma/adapter-mariadb": "^7.10.0" }),
-    prepare: ["env", "PRISMA_SCHEMA_ENGINE_BINARY=/bin/true", "npx", "prisma", "generate"],
-  },
-  "mysql-typeorm": { ...inMysql({ typeorm: "^1.1.1" }), basedOn: ["mysql2", "typeorm"] },
+  "mikro-orm": inPostgres(scoped("mikro-orm", "6.6.7", "core", "postgresql")),
+  pgbouncer: inPostgres({}, { basedOn: "pg", pgbouncer: true }),
+  mysql2: inMysql({}, { basedOn: [] }),
+  "mysql-prisma": inMysql(prisma({ "@prisma/adapter-mariadb": "^7.10.0" }), generated),
+  "mysql-typeorm": inMysql({ typeorm: "^1.1.1" }, { basedOn: ["mysql2", "typeorm"] }),
   "mysql-sequelize": inMysql({ sequelize: "^6.37.8" }),
   "mysql-drizzle": inMysql({ "drizzle-orm": "^0.45.4" }),
-  "mysql-knex": inMysql({ knex: "^3.3.0" }),
+  "mysql-knex": inMysql({ knex: "^3.3.0" }, { basedOn: ["mysql2", "knex"] }),
   "mysql-kysely": inMysql({ kysely: "^0.28.18" }),
-  "least-privileges": { ...inTransactions({}), basedOn: "pg" },
+  "least-privileges": inPostgres({}, { basedOn: "pg" }),
 };
 
 /** In every project: what the sandbox needs on Node 20. */

@@ -1,4 +1,4 @@
-import { columns } from "../shared/run-parts.js";
+import { columns } from "../shared/figures.js";
 import type { Project, Walked } from "./project.js";
 
 /** What became of each recipe, with each Express and on each Node. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Express } from "express";
 import { createSandbox } from "express-affiliate/sandbox";
 import { browser } from "../../test/frameworks/kit/browser.js";
-import type { Figure } from "../world/shared/part.js";
+import type { Figure } from "../shared/figures.js";
 import { type CacheProgram, cachePrograms } from "./cache/programs.js";
 import { askAsOthers, open, signUpAndPay } from "./cache/requests.js";
 import { countScene, emailOf, referenceOf } from "./shared/census.js";
@@ -77,6 +77,8 @@ async function prove(program: CacheProgram, count: number): Promise<{ scenes: Sc
         return { email, clicks: [reference], credited: reference };
       }),
     );
+    await shop.tracker.flush({ timeoutMs: 60_000 });
+    // At the end: what must not count has some time in which it could.
     scenes.push(() => countScene(name, visitors, sandbox.ledger));
 
     // The cache is at work: the same page without a reference comes from it.

@@ -2,8 +2,8 @@ import type { Express, RequestHandler } from "express";
 import { createSandbox, type Sandbox } from "express-affiliate/sandbox";
 import { browser } from "../../test/frameworks/kit/browser.js";
 import { eachExpress } from "../../test/helpers/express.js";
+import type { Figure } from "../shared/figures.js";
 import { serve } from "../shared/serve.js";
-import type { Figure } from "../world/shared/part.js";
 import { countScene, emailOf, referenceOf, type Visitor } from "./shared/census.js";
 import { installed } from "./shared/packages.js";
 import type { Part, Scene } from "./shared/part.js";
@@ -98,6 +98,5 @@ async function walk(
     visitors.push({ email, clicks: [reference], credited: reference });
   }
   await close();
-  const scene = countScene(name, visitors, sandbox.ledger);
-  return { ...scene, wrong: [...scene.wrong, ...wrong] };
+  return countScene(name, visitors, sandbox.ledger, wrong);
 }

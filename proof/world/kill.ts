@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { startChild } from "../shared/child.js";
+import { type Figure, figuresOf } from "../shared/figures.js";
 import { scratch } from "../shared/scratch.js";
-import { answer, repeatedIn, startService } from "../shared/service.js";
+import { repeatedIn, startService, wellAfter } from "../shared/service.js";
 import { keyOf } from "../shared/tracker.js";
 import type { DiskHostOptions } from "./processes/disk-host.js";
-import { type Figure, figuresOf, type Part } from "./shared/part.js";
+import type { Part } from "./shared/part.js";
 
 const VISITORS = 300;
 const HOST = fileURLToPath(new URL("./processes/disk-host.js", import.meta.url));
@@ -15,10 +16,7 @@ const IN_A_CONTAINER = ["unshare", "--fork", "--kill-child", "--pid", "--mount-p
 /** Kills a host while it delivers. Resolves to its events' fate once it, or another, goes on. */
 async function killed(goesOn: "alone" | "another" | "container") {
   let answersInMs = 1_000;
-  const service = await startService((res, take) => {
-    take();
-    setTimeout(answer, answersInMs, res);
-  });
+  const service = await startService(wellAfter(() => answersInMs));
   const directory = scratch();
   const held = new Set<string>();
   const taken = () => new Set(service.arrivals.map(({ key }) => key));

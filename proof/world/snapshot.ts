@@ -4,10 +4,11 @@ import { postgresOutbox } from "express-affiliate/postgres";
 import mysql from "mysql2/promise";
 import pg from "pg";
 import { type Kind, startServer } from "../outboxes/server.js";
-import { answer, startService } from "../shared/service.js";
+import { type Figure, figuresOf } from "../shared/figures.js";
+import { startService, wellAfter } from "../shared/service.js";
 import { trackerOf } from "../shared/tracker.js";
 import { inTurn } from "../shared/turn.js";
-import { type Figure, figuresOf, type Part } from "./shared/part.js";
+import type { Part } from "./shared/part.js";
 import { paymentOf } from "./shared/payments.js";
 
 const EVENTS_A_SECOND = 20;
@@ -44,7 +45,7 @@ export default {
 
 async function prove(kind: Kind, { minutes, rate }: { minutes: number; rate: number }): Promise<Figure[]> {
   const server = await startServer(kind);
-  const service = await startService((res) => setTimeout(answer, ANSWER_MS, res));
+  const service = await startService(wellAfter(() => ANSWER_MS));
   const blocks: number[] = [];
   const opened = kind === "postgres" ? openPostgres(server.uri, blocks) : openMysql(server.uri, blocks);
   const tracker = trackerOf(service.url, {
@@ -121,14 +122,16 @@ function openPostgres(uri: string, blocks: number[]) {
     blocks.push(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]);
   }
 
-  const explaining: typeof pool = Object.assign(Object.create(pool), {
+  // The pool itself: one that inherits from it would keep a list of connections of its own, and `end` would wait for ever.
+  const query = pool.query.bind(pool);
+  Object.assign(pool, {
     async query(config: { text: string; values?: unknown[] }) {
       if (config.text.includes(CANDIDATES) && performance.now() >= nextAt) await explain(config);
-      return pool.query(config);
+      return query(config);
     },
   });
   return {
-    outbox: postgresOutbox({ pool: explaining }),
+    outbox: postgresOutbox({ pool }),
     async holdSnapshot() {
       const client = await pool.connect();
       await client.query("begin isolation level repeatable read");

@@ -32,8 +32,8 @@ describe("the patches of other people's applications", () => {
     expect(linesOf([{ file: "app.js", below: "app", add }])).toBe(1);
   });
 
-  it("are in the docs' table, each with its lines", () => {
-    const rows = [...textOf("docs/frameworks.md").matchAll(/^\| `(\S+)` \|.*\| (\d+) \|/gm)];
+  it("are in the table of results, each with its lines", () => {
+    const rows = [...textOf("bench/results/proofs.md").matchAll(/^\| `(\S+)` \|.*\| (\d+) \|/gm)];
     const shown = Object.fromEntries(rows.map(([, name, lines]) => [name, Number(lines)]));
     expect(shown).toEqual(Object.fromEntries(apps.map(({ name, app }) => [name, linesOf(app.patch)])));
   });

@@ -79,6 +79,25 @@ describe("the simulator", () => {
     expect(Number.parseFloat(sent[0] ?? "")).toBeLessThan(14_072 + 5_000);
   });
 
+  it("lets an attempt continue that an ended thread had claimed", async () => {
+    const registration = { number: 9, kind: "registration", visitor: 2, clickId: "click-2" } as const;
+    const payment = { number: 10, kind: "payment", visitor: 3, sessionId: "session-3" } as const;
+    const { broken, trace = [] } = await simulator.run(
+      scheduleOfOne(5000079, "disk", [
+        { at: 3_000, do: "fail", name: "fault", fault: { behaviour: "is silent", endpoint: "registration" } },
+        { at: 3_100, do: "fail", name: "slow", fault: { behaviour: "takes 2 s", endpoint: "lead/payment" } },
+        { at: 4_655, do: "report", process: 0, what: registration },
+        { at: 5_500, do: "report", process: 0, what: payment },
+        { at: 5_857, do: "lose thread", process: 0 },
+        { at: 20_000, do: "heal", name: "fault" },
+      ]),
+      { directory: scratchDirectory(), keepsTrace: true },
+    );
+    expect(broken).toBeUndefined();
+    const told = trace.filter((line) => line.includes("tells that payment 10"));
+    expect(told).toEqual([expect.stringContaining("is delivered")]);
+  });
+
   it("does not take an outbox for empty that could not open its file", async () => {
     const { broken, trace = [] } = await simulator.run(
       scheduleOfOne(1729, "disk", [
@@ -246,7 +265,7 @@ const tooEarly: Sabotage = {
 
 /** A tracker that lets a payment rest before its first attempt. */
 const resting: Sabotage = {
-  delivery(delivery) {
+  process({ delivery }) {
     const { deliver } = delivery;
     const rested = new Set<string>();
     delivery.deliver = async (claim) => {
@@ -313,7 +332,7 @@ type Verdict = Awaited<ReturnType<Deliver>>;
 /** A tracker that makes another verdict of each. */
 function verdicts(change: (verdict: Verdict, claim: Parameters<Deliver>[0]) => Verdict): Sabotage {
   return {
-    delivery(delivery) {
+    process({ delivery }) {
       const { deliver } = delivery;
       delivery.deliver = async (claim) => change(await deliver(claim), claim);
     },

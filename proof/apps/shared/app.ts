@@ -16,11 +16,7 @@ export interface App {
   readonly node?: 24;
   /** The server whose database it gets, as `DATABASE_URL`. */
   readonly needs?: "postgres";
-  /**
-   * Makes it in an empty folder, from packages of exact versions, as its own documentation says.
-   * What is in the folder then is kept between runs. Does everything through the project: once
-   * without effect, to know what it does.
-   */
+  /** Makes it in an empty folder, from packages of exact versions, as its own documentation says. */
   make(project: Project): Promise<void>;
   /** The folder whose package.json gets the package. Default: the project's own. */
   readonly root?: string;

@@ -1,12 +1,15 @@
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { createSandbox } from "express-affiliate/sandbox";
+import { browser } from "../../../test/frameworks/kit/browser.js";
 import { freePort } from "../../../test/helpers/cluster.js";
 import { npmFlags } from "../../shared/packed.js";
-import { type Program, startProgram } from "../../shared/program.js";
+import { answers, type Program, startProgram } from "../../shared/program.js";
 import type { Shown } from "../../shared/run-parts.js";
 import type { App, Beside } from "./app.js";
 import { applyPatch, linesOf, MOST_LINES } from "./patch.js";
-import { makeApp, openProject } from "./project.js";
-import { ledgerOf, visitorOf } from "./walk.js";
+import { openProject } from "./project.js";
+import { contentsOf } from "./walk.js";
 
 export interface Means {
   /** The packed package. */
@@ -17,89 +20,66 @@ export interface Means {
   database(): Promise<string>;
 }
 
-const KEY = "proof-key";
-const CLIENT_ID = 1001;
 const LOG_LINES = 60;
+/** Versions that were published later are not installed, so that a run is as the one before. */
+const PUBLISHED_BEFORE = "2026-11-25";
 
 /** Installs an app and the package, patches it, walks it beside a sandbox, and ends it all. */
 export async function proveApp(name: string, app: App, means: Means): Promise<Shown> {
   const { folder } = means;
   const began = performance.now();
-  const steps: string[] = [];
-  let last = began;
-  const step = (what: string) => {
-    const now = performance.now();
-    steps.push(`${what} ${seconds(now - last)}`);
-    last = now;
-  };
-  let service: Program | undefined;
   let host: Program | undefined;
   let beside: Beside | undefined;
-  let serviceUrl = "";
   const logs: string[] = [];
   const lines = linesOf(app.patch);
+  const sandbox = await createSandbox();
 
   try {
     if (lines > MOST_LINES) throw new Error(`the patch has ${lines} lines; ${MOST_LINES} are the most`);
-    const { isCached } = await makeApp(name, app, folder);
-    step(isCached ? "copied in" : "installed in");
-    const stands = last;
+    await mkdir(folder, { recursive: true });
+    await app.make(await openProject(folder, app.node, { npm_config_before: PUBLISHED_BEFORE }));
+    const stands = performance.now();
 
-    const [port, servicePort, inspectorPort] = [await freePort(), await freePort(), await freePort()];
+    const port = await freePort();
     const origin = `http://localhost:${port}`;
-    serviceUrl = `http://127.0.0.1:${servicePort}`;
     const databaseUrl = app.needs ? await means.database() : "";
     beside = await app.beside?.();
     const project = await openProject(folder, app.node, {
       ...{ PORT: String(port), DATABASE_URL: databaseUrl, ...app.environment?.({ port, databaseUrl }) },
       ...beside?.environment,
       OUTBOX_DIRECTORY: join(folder, "outbox"),
-      TRACKING_URL: serviceUrl,
-      TRACKING_CLIENT_ID: String(CLIENT_ID),
-      TRACKING_API_KEY: KEY,
+      TRACKING_URL: sandbox.url,
+      TRACKING_CLIENT_ID: String(sandbox.clientId),
+      TRACKING_API_KEY: sandbox.apiKey,
     });
     await addPackage(project, app, means.tarball);
-    step("the package in");
     await applyPatch(app.patch, folder);
     await app.prepare?.(project);
-    step("built in");
 
     const environment = { cwd: folder, env: project.environment };
-    const cli = join(folder, app.root ?? "", "node_modules/express-affiliate/dist/cli.js");
-    const ports = ["--port", `${servicePort}`, "--inspector-port", `${inspectorPort}`];
-    const key = ["--api-key", KEY, "--client-id", `${CLIENT_ID}`];
-    const sandbox = ["node", cli, "sandbox", ...ports, ...key];
-    const ledger = `${serviceUrl}/ledger.json`;
-    service = await startProgram(sandbox, environment, ledger);
-    const start = () => startProgram(app.start, environment, `${origin}${app.ready ?? "/"}`);
+    const start = () => startProgram(app.start, environment, () => answers(`${origin}${app.ready ?? "/"}`));
     host = await start();
-    step("started in");
 
     let linkedAfter = 0;
     await app.walk({
-      ...{ origin, project },
-      visitor: () => visitorOf(origin),
+      ...{ project, ledger: sandbox.ledger },
+      visitor: () => browser(origin),
       async restart(signal) {
         await host?.stop(signal);
         if (host) logs.push(host.log());
         host = await start();
       },
-      ledger: () => ledgerOf(serviceUrl),
       firstPaymentIsLinked() {
         linkedAfter = performance.now() - stands;
       },
     });
-    step("walked in");
-    const took = `${seconds(performance.now() - began)}: ${steps.join(", ")}`;
+    const took = `first linked payment ${seconds(linkedAfter)} after the app stood`;
     return {
-      lines: [
-        `  ${lines} lines changed; first linked payment ${seconds(linkedAfter)} after the app stood`,
-        `  ${took}`,
-      ],
+      lines: [`  ${lines} lines changed; ${took}; ${seconds(performance.now() - began)} in all`],
       kept: true,
     };
   } catch (error) {
-    const had = serviceUrl && service ? JSON.stringify(await ledgerOf(serviceUrl), null, 1) : "not started";
+    const had = JSON.stringify(contentsOf(sandbox.ledger), null, 1);
     const log = [...logs, host?.log() ?? ""].join("").split("\n").slice(-LOG_LINES).join("\n");
     const failure = error instanceof Error ? error.stack : error;
     return {
@@ -108,8 +88,8 @@ export async function proveApp(name: string, app: App, means: Means): Promise<Sh
     };
   } finally {
     await host?.stop();
-    await service?.stop();
     await beside?.stop();
+    await sandbox.close();
   }
 }
 

@@ -1,21 +1,19 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { request } from "undici";
-import type { LedgerDocument } from "../../../src/sandbox/ledger/document.js";
-import { browser } from "../../../test/frameworks/kit/browser.js";
+import type { Ledger } from "express-affiliate/sandbox";
+import type { browser } from "../../../test/frameworks/kit/browser.js";
 import type { Project } from "./project.js";
 
 /** What a walk has of the app that it walks. */
 export interface Walk {
-  readonly origin: string;
   readonly project: Project;
   /** A browser with no cookies. */
   visitor(): Visitor;
   /** Ends the app by this signal (default: SIGTERM), and starts it again. */
   restart(signal?: "SIGKILL"): Promise<void>;
   /** What the service has. */
-  ledger(): Promise<LedgerDocument>;
+  readonly ledger: Ledger;
   /** Called with the first payment that the service has linked. */
   firstPaymentIsLinked(): void;
 }
@@ -103,7 +101,7 @@ export async function walkShop(walk: Walk, steps: Steps): Promise<void> {
   const second = await steps.pay(visitor, ada, 3);
   await arrive(walk, "payments", [ada.email, ada.email]);
 
-  const { clicks, registrations, payments } = await walk.ledger();
+  const { clicks, registrations, payments } = contentsOf(walk.ledger);
   assert.deepEqual([clicks.length, registrations.length, payments.length], [1, 1, 2], "each is there once");
   for (const { affiliateReference, notLinked } of [...registrations, ...payments]) {
     assert.deepEqual([affiliateReference, notLinked], [AFFILIATE, null], "each is linked");
@@ -116,7 +114,7 @@ export async function walkShop(walk: Walk, steps: Steps): Promise<void> {
 async function arrive(walk: Walk, kind: Kind, expected: readonly string[]): Promise<void> {
   const until = performance.now() + PATIENCE_MS;
   for (;;) {
-    const entries = (await walk.ledger())[kind];
+    const entries = contentsOf(walk.ledger)[kind];
     const seen = entries.map((entry) =>
       "customerEmail" in entry ? entry.customerEmail : entry.affiliateReference,
     );
@@ -134,11 +132,6 @@ export function taken(answer: Answer): Answer {
   return answer;
 }
 
-export function visitorOf(origin: string): Visitor {
-  return browser(origin);
-}
-
-export async function ledgerOf(url: string): Promise<LedgerDocument> {
-  const { body } = await request(`${url}/ledger.json`);
-  return (await body.json()) as LedgerDocument;
+export function contentsOf(ledger: Ledger) {
+  return { clicks: ledger.clicks(), registrations: ledger.registrations(), payments: ledger.payments() };
 }

@@ -12,14 +12,19 @@ export interface Visitor {
 
 /**
  * Compares what the service has recorded with the visitors who came. References and addresses of
- * the scene's own contain its `name`, and no other scene's do.
+ * the scene's own contain its `name`, and no other scene's do. `more`: what else is wrong.
  */
-export function countScene(name: string, visitors: readonly Visitor[], ledger: Ledger): Scene {
+export function countScene(
+  name: string,
+  visitors: readonly Visitor[],
+  ledger: Ledger,
+  more: readonly string[] = [],
+): Scene {
   const clicks = ledger.clicks().filter(({ affiliateReference }) => isOf(name, affiliateReference));
   const registrations = ledger.registrations().filter(({ customerEmail }) => isOf(name, customerEmail));
   const payments = ledger.payments().filter(({ customerEmail }) => isOf(name, customerEmail));
   const creditedClicks = new Map<number, string>();
-  const wrong: string[] = [];
+  const wrong = [...more];
 
   for (const { email, credited } of visitors) {
     for (const [kind, leads] of [

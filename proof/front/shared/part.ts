@@ -1,4 +1,4 @@
-import type { Figure } from "../../world/shared/part.js";
+import type { Figure } from "../../shared/figures.js";
 
 /** One part of `npm run proof front`: the default export of proof/front/NAME.ts. */
 export interface Part {

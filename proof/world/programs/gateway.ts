@@ -1,10 +1,9 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../../test/helpers/cluster.js";
+import { startProgram } from "../../shared/program.js";
 import { scratch } from "../../shared/scratch.js";
 
 /** A program that passes requests on to a service. */
@@ -13,9 +12,6 @@ export interface Gateway {
   readonly port: number;
   stop(): Promise<void>;
 }
-
-/** Starts a gateway before the service on a port of this machine. */
-export type StartGateway = (servicePort: number) => Promise<Gateway>;
 
 /**
  * @param file the name of its configuration.
@@ -32,7 +28,7 @@ export async function startGateway(
   options: {
     readonly port?: number;
     readonly owner?: { readonly uid?: number; readonly gid?: number };
-    readonly endedBy?: NodeJS.Signals;
+    readonly endedBy?: "SIGKILL";
   } = {},
 ): Promise<Gateway> {
   const { port = await freePort(), owner: { uid, gid } = {}, endedBy } = options;
@@ -40,38 +36,17 @@ export async function startGateway(
   const path = join(directory, file);
   writeFileSync(path, configuration(port, directory));
   if (uid !== undefined && gid !== undefined) for (const each of [directory, path]) chownSync(each, uid, gid);
-  const [program = "", ...args] = command(path, port, directory);
-  const child = spawn(program, args, { uid, gid, cwd: directory, stdio: ["ignore", "ignore", "pipe"] });
-  let said = "";
-  child.stderr.on("data", (chunk) => {
-    said += chunk;
-  });
-  const ended = once(child, "close");
-  await Promise.race([
-    listening(port),
-    ended.then(() => {
-      throw new Error(`${program} has ended: ${said}`);
-    }),
-  ]);
-  return {
-    url: `http://127.0.0.1:${port}`,
-    port,
-    async stop() {
-      child.kill(endedBy);
-      await ended;
-    },
-  };
+  const place = { uid, gid, cwd: directory, env: process.env };
+  const { stop } = await startProgram(command(path, port, directory), place, () => listens(port));
+  return { url: `http://127.0.0.1:${port}`, port, stop: () => stop(endedBy) };
 }
 
-async function listening(port: number): Promise<void> {
-  for (;;) {
-    const socket = connect(port, "127.0.0.1");
-    const isThere = await once(socket, "connect").then(
-      () => true,
-      () => false,
-    );
-    socket.destroy();
-    if (isThere) return;
-    await sleep(20);
-  }
+async function listens(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  const isThere = await once(socket, "connect").then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  return isThere;
 }

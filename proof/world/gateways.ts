@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { diskOutbox } from "express-affiliate/disk";
+import { type Figure, figuresOf } from "../shared/figures.js";
+import { scratch } from "../shared/scratch.js";
+import { answer, type Service, startService } from "../shared/service.js";
+import { keyOf, trackerOf } from "../shared/tracker.js";
+import { type Gateway, startGateway } from "./programs/gateway.js";
+import { startNginx } from "./programs/nginx.js";
+import type { Part } from "./shared/part.js";
+import { fateOf, paymentOf } from "./shared/payments.js";
+
+const CONCURRENCY = 8;
+const PAYMENTS_A_SECOND = 20;
+
+/** As its defaults are, with kept connections to the service. */
+const nginx = (servicePort: number) => (port: number) =>
+  `
+  upstream service {
+    server 127.0.0.1:${servicePort};
+    keepalive 16;
+  }
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      proxy_pass http://service;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+    }
+  }
+`;
+
+const haproxy = (servicePort: number) => (port: number) =>
+  `
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 30s
+  timeout server 30s
+frontend in
+  bind 127.0.0.1:${port}
+  default_backend service
+backend service
+  server one 127.0.0.1:${servicePort}
+`;
+
+const GATEWAYS: Readonly<Record<string, (servicePort: number) => Promise<Gateway>>> = {
+  nginx: (servicePort) => startNginx(nginx(servicePort)),
+  HAProxy: (servicePort) =>
+    startGateway("haproxy.cfg", haproxy(servicePort), (path) => ["/usr/sbin/haproxy", "-db", "-f", path]),
+};
+
+interface Scene {
+  readonly service: Service;
+  /** Whether the service records the nth payment and closes without an answer. */
+  losesAnswer: (nth: number) => boolean;
+  /** Reports payments, each of its own visitor, and as many clicks, for so long. */
+  report(seconds: number): Promise<void>;
+}
+
+/** What a service does behind the gateway, and how soon after it all that waited has gone. */
+interface Scenario {
+  readonly name: string;
+  readonly recoversWithinSeconds: number;
+  readonly mostHeld: number;
+  run(scene: Scene): Promise<void>;
+}
+
+const scenarios = (downSeconds: number): readonly Scenario[] => [
+  {
+    name: `down for ${downSeconds} s`,
+    recoversWithinSeconds: Math.max(2, downSeconds / 10) + downSeconds * PAYMENTS_A_SECOND * 2 * 0.01,
+    mostHeld: CONCURRENCY,
+    async run({ service, report }) {
+      await service.goAway();
+      await report(downSeconds);
+      await service.comeBack();
+    },
+  },
+  {
+    name: "records payments and closes, for 10 s",
+    // If the rest is answered, payments are tried again after 45 s.
+    recoversWithinSeconds: 60,
+    mostHeld: CONCURRENCY,
+    async run(scene) {
+      scene.losesAnswer = () => true;
+      await scene.report(10);
+      scene.losesAnswer = () => false;
+    },
+  },
+  {
+    name: "records each tenth payment and closes",
+    recoversWithinSeconds: 60,
+    mostHeld: 20,
+    async run(scene) {
+      scene.losesAnswer = (nth) => nth % 10 === 0;
+      await scene.report(200 / PAYMENTS_A_SECOND);
+    },
+  },
+];
+
+/** Payments and clicks go from the disk outbox through a gateway to a service that fails. */
+async function prove(gatewayName: string, scenario: Scenario): Promise<Figure[]> {
+  let arrived = 0;
+  const service = await startService((res, take, { isPayment }) => {
+    take();
+    if (isPayment && scene.losesAnswer(++arrived)) res.req.socket.destroy();
+    else answer(res);
+  });
+  const gateway = (await GATEWAYS[gatewayName]?.(service.port)) as Gateway;
+  const tracker = trackerOf(gateway.url, {
+    outbox: diskOutbox({ directory: scratch() }),
+    delivery: { concurrency: CONCURRENCY },
+  });
+  const scene: Scene = { service, losesAnswer: () => false, report };
+  const payments = new Set<string>();
+  let visitors = 0;
+
+  async function report(seconds: number): Promise<void> {
+    for (let n = 0; n < seconds * PAYMENTS_A_SECOND; n++) {
+      const number = visitors++;
+      const receipt = await tracker.trackPayment(...paymentOf(number));
+      if (receipt.outcome === "queued") payments.add(keyOf(receipt.id));
+      await tracker.trackClick({ affiliateReference: "ANNA" }, { sessionId: `visitor-${number}` });
+      await sleep(1_000 / PAYMENTS_A_SECOND);
+    }
+  }
+
+  await report(1);
+  await scenario.run(scene);
+  const began = performance.now();
+  while (tracker.stats().queued > 0 && performance.now() - began < 300_000) await sleep(20);
+  const seconds = (performance.now() - began) / 1_000;
+
+  const held = await tracker.deadLetters.list({ limit: 1_000, reason: "unconfirmed" });
+  const { lost, twice } = fateOf([...payments], service, held);
+  await tracker.close();
+  await gateway.stop();
+  await service.goAway();
+
+  const { name, mostHeld, recoversWithinSeconds: atMost } = scenario;
+  return figuresOf(
+    `${gatewayName}: ${name}`,
+    ["payments", payments.size],
+    ["lost", lost, { atMost: 0 }],
+    ["recorded twice", twice, { atMost: 0 }],
+    ["held", held.length, { atMost: mostHeld }],
+    ["all that waited has gone after", seconds, { unit: "s", atMost }],
+  );
+}
+
+export default {
+  title: "a service behind nginx, and behind HAProxy, which answer for it when it fails",
+  async prove({ short }) {
+    const figures: Figure[] = [];
+    for (const name of Object.keys(GATEWAYS)) {
+      const each = scenarios(short ? 10 : 60).map((scenario) => prove(name, scenario));
+      figures.push(...(await Promise.all(each)).flat());
+    }
+    return figures;
+  },
+} satisfies Part;
