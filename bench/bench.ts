@@ -2,9 +2,11 @@
  * `npm run bench`, or `npm run bench -- --quick`, or `npm run bench -- --only host`
  *
  * What the package costs a host, measured against a host without it, or with what one would write
- * without it, in the same run. Prints it, writes it to bench/results/, and puts the aims into
- * bench/results/README.md. `--quick` only sees that everything runs, `--only` measures one section
+ * without it, in the same run. Prints it, writes it to bench/results/, and on Node 20 puts its
+ * figures into the pages. `--quick` only sees that everything runs, `--only` measures one section
  * (`SECTIONS`); both write nothing.
+ *
+ * `npm run bench figures`: puts the figures of the last run into the pages again.
  *
  * `npm run bench others`, or `npm run bench others -- --only disk/down`: beside what people use
  * today. See bench/others/run.js.
@@ -13,7 +15,7 @@ import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { compareWithOthers } from "./others/run.js";
-import { writeSummary } from "./readme.js";
+import { writeFigures } from "./readme.js";
 import { type Bench, createReport } from "./report.js";
 import { benchAnswers } from "./sections/answers.js";
 import { benchBacklog } from "./sections/backlog.js";
@@ -45,6 +47,10 @@ if (positionals[0] === "others") {
   await compareWithOthers({ only: values.only ?? [], quick: values.quick });
   process.exit();
 }
+if (positionals[0] === "figures") {
+  writeFigures();
+  process.exit();
+}
 const { quick, only = Object.keys(SECTIONS) } = values;
 const results = `bench/results/node-${process.versions.node.split(".")[0]}.md`;
 
@@ -60,10 +66,9 @@ for (const name of only) {
     throw new Error(`\`--only\` must be one of ${Object.keys(SECTIONS).join(", ")}, got "${name}"`);
   await section({ report, quick });
 }
-report.aims.print();
 if (quick && !values.only) await compareWithOthers({ quick });
 report.progress("done");
 if (!quick && !values.only) {
   writeFileSync(results, report.text());
-  writeSummary();
+  writeFigures();
 }

@@ -34,16 +34,7 @@ const outboxes: Partial<Record<Way, () => Outbox>> = {
   memory: memoryOutbox,
   disk: () => diskOutbox({ directory: scratch() }),
   /** What is left of the cost if nothing is kept and nothing delivered. */
-  unkept: () => ({
-    name: "unkept",
-    durable: false,
-    add: async () => "queued",
-    start() {},
-    wake() {},
-    counts: () => ({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null }),
-    deadLetters: memoryOutbox().deadLetters,
-    async close() {},
-  }),
+  unkept: () => ({ ...memoryOutbox(), name: "unkept", add: async () => "queued", start() {} }),
 };
 
 function checkout(): RequestHandler {

@@ -1,36 +1,60 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { rowsOf } from "../test/helpers/docs/results.js";
-import { between, type Cell, tableOf } from "./table.js";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { aimsIn, figuresIn } from "./figures.js";
+import { tableOf } from "./table.js";
 
-const README = "bench/results/README.md";
-const NODES = ["20", "24"] as const;
-const MARKS = ["<!-- begin: aims, from results/ by `npm run bench` -->", "<!-- end: aims -->"] as const;
+const RESULTS = "bench/results/node-20.md";
+const FIGURES = "bench/results/figures.md";
 
-/**
- * Puts what was aimed at, and what the last results of each Node are, into bench/results/README.md.
- */
-export function writeSummary(): void {
-  writeFileSync(README, withSummary(readFileSync(README, "utf8"), readResults()));
+/** The pages whose measured figures are the last run's. */
+export const PAGES: readonly string[] = [
+  "README.md",
+  "bench/README.md",
+  "bench/results/README.md",
+  ...readdirSync("docs")
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+];
+
+/** Puts the last results into bench/results/figures.md, and each figure into the pages that have it. */
+export function writeFigures(): void {
+  const results = readResults();
+  writeFileSync(FIGURES, figuresPage(results));
+  for (const page of PAGES) writeFileSync(page, withFigures(readFileSync(page, "utf8"), results));
 }
 
-/** The files of results, by the major version of Node. */
-export const readResults = (): ReadonlyMap<string, string> =>
-  new Map(NODES.map((major) => [major, readFileSync(`bench/results/node-${major}.md`, "utf8")]));
+export const readResults = (): string => readFileSync(RESULTS, "utf8");
 
-/** The page with the table that follows from the results, in place of the one that it has. */
-export function withSummary(page: string, results: ReadonlyMap<string, string>): string {
-  return between(page, MARKS, tableOf(summaryOf(results)));
+/** bench/results/figures.md. */
+export function figuresPage(results: string): string {
+  const [, , machine = ""] = results.split("\n");
+  const figures = [...figuresIn(results)].map(([name, { shown, is, of }]) => ({
+    name: `<a id="${name}"></a>${name}`,
+    figure: shown,
+    "what it is": is,
+    table: of,
+  }));
+  return `# Figures and aims
+
+Written by \`npm run bench\` from the tables of its last run, [node-20.md](node-20.md). Each measured figure on a page is one of these, and links to it.
+
+${machine}
+
+## Figures
+
+${tableOf(figures)}
+
+## Aims
+
+${tableOf(aimsIn(results))}
+`;
 }
 
-function summaryOf(results: ReadonlyMap<string, string>): Record<string, Cell>[] {
-  const rows = new Map<string, Record<string, Cell>>();
-  for (const [major, text] of results) {
-    for (const { aim = "", bound = "", measured = "", reached } of rowsOf(text, "Aims")) {
-      const empty = Object.fromEntries(NODES.map((node) => [`Node ${node}`, ""]));
-      const row = rows.get(aim) ?? { aim, bound, ...empty };
-      row[`Node ${major}`] = reached === "yes" ? measured : `${measured}, not reached`;
-      rows.set(aim, row);
-    }
-  }
-  return [...rows.values()];
+/** The page with the figures of these results: `[11 µs](…/figures.md#report-memory)`. */
+export function withFigures(page: string, results: string): string {
+  const figures = figuresIn(results);
+  return page.replaceAll(/\[[^\][]*\]\(([^()\s]*figures\.md#([\w-]+))\)/g, (_all, target, name) => {
+    const figure = figures.get(name);
+    if (!figure) throw new Error(`there is no figure \`${name}\``);
+    return `[${figure.shown}](${target})`;
+  });
 }

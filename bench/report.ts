@@ -5,7 +5,6 @@ export type Row = Readonly<Record<string, Cell>>;
 /** What a run has found: printed as it is found, and kept for the file of results. */
 export function createReport() {
   const lines: string[] = [];
-  const aims: Row[] = [];
   const began = performance.now();
 
   function print(text: string): void {
@@ -18,19 +17,7 @@ export function createReport() {
     console.error(`${`${Math.round((performance.now() - began) / 1_000)}`.padStart(4)} s  ${what}`);
   }
 
-  function addAim(aim: string, bound: string, measured: number, isReached: boolean): void {
-    aims.push({ aim, bound, measured: hundredths(measured), reached: isReached ? "yes" : "no" });
-  }
-
   return {
-    /** A missed aim is shown, and fails nothing: machines differ. */
-    aims: {
-      atLeast: (bound: number, measured: number, aim: string) =>
-        addAim(aim, `at least ${hundredths(bound)}`, measured, measured >= bound),
-      atMost: (bound: number, measured: number, aim: string) =>
-        addAim(aim, `at most ${hundredths(bound)}`, measured, measured <= bound),
-      print: () => print(`\n## Aims\n\n${tableOf(aims)}`),
-    },
     print,
     section(title: string, explanation: string, rows: readonly Row[]): void {
       print(`\n## ${title}\n\n${explanation}\n\n${tableOf(rows)}`);
@@ -66,4 +53,3 @@ export const ratio = (number: number) => number.toFixed(2);
 export const micros = (number: number) => number.toFixed(1);
 export const millis = (number: number) => number.toFixed(1);
 export const round = (number: number) => Math.round(number).toLocaleString("en");
-const hundredths = (number: number) => Number(number.toFixed(2)).toLocaleString("en");

@@ -54,14 +54,19 @@ export async function costsOf(adapters, placeFor, load) {
   return costs;
 }
 
-/** Of each figure the ratio to `none` in each round; nothing of those whose rounds do not agree. */
+/**
+ * Of each figure the ratio to `none` in each round, and `waitMs`: the milliseconds that `p50` is the
+ * ratio of. Nothing of those whose rounds do not agree.
+ */
 function figuresOf(name, rounds) {
   return Object.fromEntries(
     FIGURES.flatMap((figure) => {
       const ratios = rounds.map((round) => round[name][figure] / round.none[figure]);
       // The shop without tracking is its own measure: its rounds have to agree by themselves.
       const judged = name === none.name ? rounds.map((round) => round.none[figure]) : ratios;
-      return Math.max(...judged) <= Math.min(...judged) * AGREE ? [[figure, ratios]] : [];
+      if (Math.max(...judged) > Math.min(...judged) * AGREE) return [];
+      const ms = rounds.map((round) => Number(round[name][figure].toFixed(2)));
+      return [[figure, ratios], ...(figure === "p50" ? [["waitMs", ms]] : [])];
     }),
   );
 }

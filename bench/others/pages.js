@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { median } from "../statistics.ts";
 import { between } from "../table.ts";
 import { adapters, none } from "./adapters/index.js";
 import { PER_SECOND } from "./costs.js";
@@ -13,7 +14,9 @@ const MARKS = [
 const SHORT = ["fetch", "segment", "posthog", "memory", "disk", "postgres"];
 const SHORT_ROWS = ["down", "silent", "lose", "deploy-down", "kill", "kill-down", "reload"];
 /** The columns of docs/compare.md; bench/results/others.md has all. */
-const WHOLE = ["fetch", "segment-id", "posthog-id", "bullmq-id", "graphile-worker", "disk", "postgres"];
+const WHOLE = ["fetch", "segment-id", "posthog-id", "bullmq-tuned", "graphile-worker", "disk", "postgres"];
+/** Below the scenario in which ours take longest. */
+const AFTER_SILENCE = { name: "silent", title: "until the last came, after that silence", answer: untilLast };
 /** What these have not sent waits for a person to decide. The others have given it up. */
 const HOLD = ["memory", "disk", "postgres"];
 /** Of a scenario in which each payment arrived once, in order. */
@@ -53,10 +56,13 @@ export function withWhole(page, results) {
   const columns = measuredIn(results.outcomes).filter(({ name }) => WHOLE.includes(name));
   const isWell = ({ name }) =>
     columns.every((adapter) => fateAndOrder(results.outcomes[name][adapter.name], adapter) === WELL);
+  const costed = columns.map(({ name, costsAs = name }) => adapters.find(({ name }) => name === costsAs));
   const [fates, costs] = fatesAndCosts(results, {
     columns,
-    rows: [none, ...columns],
-    shown: scenarios.filter((scenario) => !isWell(scenario)),
+    rows: [none, ...costed],
+    shown: scenarios
+      .filter((scenario) => !isWell(scenario))
+      .flatMap((scenario) => (scenario.name === AFTER_SILENCE.name ? [scenario, AFTER_SILENCE] : [scenario])),
     left: scenarios.filter(isWell),
     isBrief: true,
   });
@@ -69,20 +75,23 @@ function fatesAndCosts(
   { columns, rows, shown = scenarios, left = [], isBrief = false },
 ) {
   const wellIn = left.map(({ title }) => title).join("; ");
-  const brief = (cell) => (isBrief ? cell.replace(/ \(.+\)$/, "") : cell);
+  const brief = (cell) => (isBrief ? cell.replace(/ \(.+\)/, "") : cell);
+  const fates = byScenario(outcomes, fateAndOrder, { columns, rows: shown });
   return [
     section(
       "What became of the payments?",
       [
-        FATES,
+        FATES.filter(([word]) => fates.includes(word))
+          .map(([, meaning]) => meaning)
+          .join(" "),
         ...lostByKill(outcomes),
         ...(wellIn ? [`Not in the table, because all are ${WELL}: ${wellIn}.`] : []),
       ].join("\n\n"),
-      byScenario(outcomes, fateAndOrder, { columns, rows: shown }),
+      fates,
     ),
     section(
       "What does it cost the host?",
-      `One package at a time, at ${PER_SECOND} requests a second. The first three columns are ratios to the shop without tracking in the same round: the median round${isBrief ? "" : ", and the spread of the rounds"}. "–": its rounds differed by more than a third. The heap is the main thread's. From Node 22.13 on, our disk outbox takes ${megabytes(costs.disk.bytesOnDisk - costs.memory.bytesOnDisk)} MB less.`,
+      `One package at a time, at ${PER_SECOND} requests a second. The first three columns are ratios to the shop without tracking in the same round: the median round${isBrief ? "" : ", and the spread of the rounds"}; beside the first, its milliseconds. "–": its rounds differed by more than a third. The heap is the main thread's. From Node 22.13 on, our disk outbox takes ${megabytes(costs.disk.bytesOnDisk - costs.memory.bytesOnDisk)} MB less.`,
       table(
         ["", ...Object.keys(COSTS)],
         rows
@@ -111,7 +120,7 @@ export function withTimes(page, results) {
       byScenario(outcomes, ({ lastMs }) => (lastMs / 1_000).toFixed(1)),
     ),
     ...fatesAndCosts(results, { columns, rows: [none, ...adapters] }).map((text) =>
-      text.replaceAll("](#", "](../../docs/compare.md#"),
+      text.replaceAll("](outboxes.md#", "](../../docs/outboxes.md#"),
     ),
   ];
   return between(page, MARKS, parts.join("\n\n"));
@@ -125,7 +134,7 @@ function measuredIn(outcomes) {
 const circumstances = ({ node, cores, payments, inMs }) =>
   `${number(payments)} payments in ${inMs / 1_000} s, on Node ${node} and ${cores} cores that the shop, its visitors and the service share.`;
 
-/** A row for each scenario, a column for each adapter. */
+/** A row for each scenario, a column for each adapter. A row may have an `answer` of its own. */
 function byScenario(
   outcomes,
   answer,
@@ -133,9 +142,9 @@ function byScenario(
 ) {
   return table(
     [corner, ...columns.map(({ title }) => title)],
-    rows.map(({ name, title }) => [
+    rows.map(({ name, title, answer: ofRow = answer }) => [
       title,
-      ...columns.map((adapter) => answer(outcomes[name][adapter.name], adapter)),
+      ...columns.map((adapter) => ofRow(outcomes[name][adapter.name], adapter)),
     ]),
   );
 }
@@ -164,10 +173,25 @@ function fateAndOrder(outcome, adapter) {
   return words.join(", ") || WELL;
 }
 
+/** How long after the service was well again the last payment came. */
+function untilLast({ happened, arrived, held, lastMs }) {
+  return arrived + held < happened ? "never" : `${number(lastMs / 1_000)} s`;
+}
+
 const counted = (count, word) => (count > 0 ? [`${number(count)} ${word}`] : []);
 
-const FATES =
-  "Of those whose checkout succeeded. ✓: each arrived once, in order. *Missing*: not there when nothing had come for 70 s. *Held*: it may have arrived, and waits for a person to decide. *Given up*: the queue has stopped trying, and a person can send it again. *Repeated*: arrived again; with an asterisk, with the same id, by which Segment's and PostHog's services drop it. *Late*: after a later payment of that visitor, who pays once a second. *Failed*: the visitor got an error, or no answer within a minute. *Unserved*: no process was there to answer.";
+/** What the words of a table mean. */
+const FATES = [
+  [WELL, "Of those whose checkout succeeded. ✓: each arrived once, in order."],
+  [" missing", "*Missing*: not there when nothing had come for 70 s."],
+  [" held", "*Held*: it may have arrived, and waits for a person to decide."],
+  [" given up", "*Given up*: the queue has stopped trying, and a person can send it again."],
+  [" repeated", "*Repeated*: it arrived again."],
+  [" repeated*", "With an asterisk, it had the same id, so Segment's and PostHog's services drop it."],
+  [" late", "*Late*: after a later payment of that visitor, who pays once a second."],
+  [" failed", "*Failed*: the visitor got an error, or no answer within a minute."],
+  [" unserved", "*Unserved*: no process was there to answer."],
+];
 
 /**
  * What a kill cost our outboxes that keep payments outside the process: how close to it the
@@ -184,13 +208,14 @@ function lostByKill(outcomes) {
     });
   if (lost.length === 0) return [];
   return [
-    `\`kill -9\` loses payments that were answered and not stored yet: within ${lost.join(", ")} of the kill. None is lost if the shop [awaits](#what-would-a-setting-change) the receipt.`,
+    `\`kill -9\` loses payments that were answered, but not stored yet, in the last ${lost.join(", ")} before the kill. None is lost if the shop [awaits](outboxes.md#killed-processes) the receipt.`,
   ];
 }
 
 /** The columns of the costs. */
 const COSTS = {
-  "visitor's wait, median": ({ p50 }) => beside(p50),
+  "visitor's wait, median": ({ p50, waitMs }) =>
+    waitMs ? `${beside(p50)}, ${median(waitMs).toFixed(1)} ms` : beside(p50),
   "99th percentile": ({ p99 }) => beside(p99),
   "main thread": ({ mainThread }) => beside(mainThread),
   "heap, bytes an event that waits": ({ heapPerEvent }) =>

@@ -22,6 +22,7 @@ const LOOK_MS = 200;
 const CALM_MS = 1_000;
 const WARM = 240;
 const WARM_AT_ONCE = 8;
+const WARM_MS = 30_000;
 
 const service = await startService();
 const nginx = scenario.nginx ? await startNginxBefore(service.port) : undefined;
@@ -79,6 +80,9 @@ for (let nth = 0; nth < WARM; nth += WARM_AT_ONCE) {
   const some = Array.from({ length: WARM_AT_ONCE }, (_, more) => `warm-${nth + more}`);
   await Promise.all(some.map((name) => visit(`${name}@shop.example`, name)));
 }
+// Otherwise a queue might still send these when the service fails, and the payments would escape.
+const warmUntil = performance.now() + WARM_MS;
+while (service.arrivals.length < WARM && performance.now() < warmUntil) await sleep(LOOK_MS);
 process.once("disconnect", process.exit);
 process.send("ready");
 await once(process, "message");

@@ -71,8 +71,9 @@ function chosen(only) {
     .flatMap((act) => adapters.map((adapter) => ({ adapter, act })))
     .filter(
       ({ adapter, act }) =>
-        only.length === 0 ||
-        only.some((names) => names.split("/").every((name) => name === adapter.name || name === act.name)),
+        !(act === COSTS && adapter.costsAs) &&
+        (only.length === 0 ||
+          only.some((names) => names.split("/").every((name) => name === adapter.name || name === act.name))),
     );
 }
 

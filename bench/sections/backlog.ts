@@ -1,8 +1,6 @@
 import { compare } from "../carriers.js";
-import { start } from "../child.js";
 import type { Carrier } from "../delivery.js";
 import { type Bench, micros, round } from "../report.js";
-import type { ServiceReport } from "../service.js";
 import { FOR_EIGHT_TO_AN_ENDPOINT, SOCKETS } from "../sockets.js";
 
 const CARRIERS: readonly Carrier[] = [
@@ -14,31 +12,19 @@ const CARRIERS: readonly Carrier[] = [
   "disk, storing",
   "fetch",
 ];
-/** At least so much of another carrier's rate. */
-const LEAST_RATE: readonly (readonly [Carrier, number, Carrier])[] = [
-  ["memory", 0.85, "undici"],
-  ["disk", 0.65, "undici, marked"],
-  ["disk, clicks", 0.45, "undici"],
-];
 
 /** How fast a backlog is delivered, and what that takes, beside bare undici in the same round. */
-export async function benchBacklog({ report, quick }: Bench): Promise<void> {
+export async function benchBacklog(bench: Bench): Promise<void> {
+  const { report, quick } = bench;
   const events = quick ? 500 : 20_000;
-  const service = await start<ServiceReport>("service");
-  const { of, ofOther, rowOf } = await compare({
-    report,
-    rounds: quick ? 1 : 5,
+  const { of, rowOf } = await compare(bench, {
     what: "backlog",
+    rounds: 5,
     carriers: CARRIERS,
-    howOf: (carrier) => ({
-      service: service.ready.url,
-      events: carrier === "fetch" ? events / 5 : events,
-      warmUp: carrier === "fetch" ? events / 20 : events,
-      sockets: SOCKETS,
-      concurrency: FOR_EIGHT_TO_AN_ENDPOINT,
-    }),
+    events,
+    sockets: SOCKETS,
+    concurrency: FOR_EIGHT_TO_AN_ENDPOINT,
   });
-  await service.end();
   report.section(
     "Delivering",
     `A backlog of ${round(events)} payments (\`fetch\`: a fifth of them), to a service that answers at once, ${SOCKETS} requests at a ` +
@@ -53,11 +39,4 @@ export async function benchBacklog({ report, quick }: Bench): Promise<void> {
       "µs of main thread": micros(of(carrier, "mainThreadMicros")),
     })),
   );
-  for (const [carrier, least, other] of LEAST_RATE) {
-    report.aims.atLeast(
-      least,
-      ofOther(carrier, "eventsPerSecond", other),
-      `backlog, ${carrier}: rate, of ${other === "undici" ? "bare undici's" : `that of "${other}"`}`,
-    );
-  }
 }

@@ -16,10 +16,6 @@ const WAYS: Readonly<Record<Way, readonly State[]>> = {
   unkept: ["healthy"],
   none: ["healthy"],
 };
-/**
- * How much more a tracked request may cost than with an outbox that keeps nothing, in microseconds.
- */
-const MOST = { disk: 15, memory: 30 };
 const CONNECTIONS = 16;
 const PAIRS = 4;
 // What a slow service answers after half a second is a part of its request's cost; one that says
@@ -60,15 +56,6 @@ export async function benchMainThread({ report, quick }: Bench): Promise<void> {
       "many sockets as the package has for payments) and `fetch` are a host that sends for itself, once, without retries.",
     rows,
   );
-  for (const way of ["disk", "memory"] as const) {
-    for (const state of measured) {
-      report.aims.atMost(
-        MOST[way],
-        aboveOf(way, state) - aboveOf("unkept", "healthy"),
-        `${way}, ${state}: µs of main thread for tracking a request, above an outbox that keeps nothing`,
-      );
-    }
-  }
 }
 
 /**

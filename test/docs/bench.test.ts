@@ -1,57 +1,76 @@
-import { expect, it } from "vitest";
-import { readResults, withSummary } from "../../bench/readme.js";
-import { textOf } from "../helpers/docs/pages.js";
-import { measured, rowsOf } from "../helpers/docs/results.js";
+import { describe, expect, it } from "vitest";
+import { aimsIn, figuresIn } from "../../bench/figures.js";
+import { figuresPage, PAGES, readResults, withFigures } from "../../bench/readme.js";
+import { proseOf, textOf } from "../helpers/docs/pages.js";
 
-const page = textOf("bench/results/README.md");
+const results = readResults();
 
-it("the page of results shows for each aim what the last results of both Nodes are", () => {
-  const results = readResults();
-  expect([...results.keys()]).toEqual(["20", "24"]);
-  expect(page).toBe(withSummary(page, results));
+describe("figures", () => {
+  it("are those of the last results", () => {
+    expect(textOf("bench/results/figures.md")).toBe(figuresPage(results));
+  });
+
+  it.each(PAGES)("stand in %s as they were measured last", (page) => {
+    expect(withFigures(textOf(page), results)).toBe(textOf(page));
+  });
+
+  it("all stand on a page", () => {
+    const shown = PAGES.flatMap((page) => [...textOf(page).matchAll(/figures\.md#([\w-]+)/g)]);
+    expect(new Set(shown.map(([, name]) => name))).toEqual(new Set(figuresIn(results).keys()));
+  });
+
+  it("have a name that the results know", () => {
+    const page = (name: string) => `takes [1 µs](results/figures.md#${name})`;
+    expect(withFigures(page("report-memory"), results)).toMatch(/^takes \[\d+ µs\]\(/);
+    expect(() => withFigures(page("report-nothing"), results)).toThrow("there is no figure `report-nothing`");
+  });
 });
 
-it("the page of results says of each aim that is not reached that it is not", () => {
-  const aims = "\n## Aims\n\n| aim | bound | measured | reached |\n| --- | --- | --- | --- |\n";
-  const results = new Map([
-    ["20", `${aims}| its rate | at least 0.4 | 0.46 | yes |\n`],
-    ["24", `${aims}| its rate | at least 0.4 | 0.39 | no |\n`],
-  ]);
-  const rows = withSummary(page, results)
-    .split("\n")
-    .filter((line) => line.startsWith("| its rate"));
-  expect(rows.map((row) => row.split("|").map((cell) => cell.trim()))).toEqual([
-    ["", "its rate", "at least 0.4", "0.46", "0.39, not reached", ""],
-  ]);
+it("aims that are not reached say so", () => {
+  const [aim] = aimsIn(results);
+  expect(aim).toMatchObject({ bound: "at least 0.98", reached: "yes" });
+  const [missed] = aimsIn(results.replace(/(?<=^\| in 20 ms \| memory .*?\| +)\d\.\d\d(?= \|)/m, "0.97"));
+  expect(missed).toMatchObject({ measured: "0.97", reached: "not reached" });
 });
 
-it("the page of results says on bench/README.md what was measured, on both Nodes", () => {
-  const range = (...[heading, column, row]: Parameters<typeof measured>) => {
-    const numbers = measured(heading, column, row).map((each) =>
-      Math.round(column === "of undici" ? 100 * each : each),
-    );
-    return [Math.min(...numbers), Math.max(...numbers)];
-  };
-  const answers = (carrier: string) =>
-    ["in 20 ms", "in 5 ms"].map((answers) => range("Answers", "of undici", { carrier, answers }));
-  const backlog = (carrier: string) => range("Delivering", "of undici", { carrier });
-  const busy = { "the service": "healthy", tracked: "every request" };
-  const meanwhile = (way: string) => range("The host", "delivered of 100", { way, ...busy });
-  // `22` is from 22 to 22.
-  const rangesIn = (cell: string) =>
-    [...cell.matchAll(/(\d+)(?: to (\d+))?/g)].map(([, least, most = least]) => [
-      Number(least),
-      Number(most),
-    ]);
+/** Numbers that look measured and are not, each with the place that decides it. */
+const DECIDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "README.md": { "0.5 MB": ".ci/package", "3.5 MB": ".ci/package" },
+  "bench/README.md": { "100 KB": "bench/dashboard.ts" },
+  "docs/delivery.md": {
+    "3.5 times": "src/delivery",
+    "2 requests a second": "test/delivery/promises",
+    "200 a second": "test/delivery/promises",
+  },
+  "docs/options.md": { "16 bytes": "src/options.ts" },
+  "docs/sizing.md": {
+    "80 events a second": "8 sockets, 100 ms",
+    "60 a second": "its three quarters",
+    "10 events a second": "an example",
+  },
+};
 
-  const rows = rowsOf(textOf("bench/README.md"), "What it costs");
-  expect(rows.map((row) => Object.values(row).slice(1).map(rangesIn))).toEqual([
-    [answers("disk"), answers("memory"), [[100, 100]]],
-    [
-      [backlog("disk"), backlog("disk, clicks")],
-      [backlog("memory")],
-      [[100, 100], backlog("undici, marked")],
-    ],
-    [[meanwhile("disk")], [meanwhile("memory")], [meanwhile("undici")]],
-  ]);
+/** Times, sizes of what is decided (MiB) and what is generated apart. */
+const LOOKS_MEASURED =
+  /\d[\d,.]*(?: to \d[\d,.]*)?(?: (?:µs|bytes|[kKMG]B|%)(?!\w)| (?:\w+ )?a second\b| times\b)|(?<![\d.])0\.\d+(?: s\b| of\b)/g;
+
+function unmarkedIn(prose: string): string[] {
+  const handWritten = prose
+    .replaceAll(/<!-- begin: [\s\S]*?<!-- end: /g, "")
+    .replaceAll(/\[[^\][]*\]\([^()\s]*figures\.md#[\w-]+\)/g, "")
+    .replaceAll(/`+[^`]*`+/g, "");
+  return [...handWritten.matchAll(LOOKS_MEASURED)].map(([text]) => text);
+}
+
+describe("a number that looks measured", () => {
+  it.each(PAGES)("is a figure, or was decided: %s", (page) => {
+    expect([...new Set(unmarkedIn(proseOf(page)))].sort()).toEqual(Object.keys(DECIDED[page] ?? {}).sort());
+  });
+
+  it("is seen", () => {
+    const page =
+      "`9 µs` [11 µs](figures.md#report-memory), 12 µs, 500 to 790 bytes, 0.2 s, 30 MB, 80 events a second, 64 MiB, 93 %";
+    const seen = ["12 µs", "500 to 790 bytes", "0.2 s", "30 MB", "80 events a second", "93 %"];
+    expect(unmarkedIn(page)).toEqual(seen);
+  });
 });

@@ -1,4 +1,4 @@
-import { bullmq, bullmqId } from "./bullmq.js";
+import { bullmq, bullmqId, bullmqTuned } from "./bullmq.js";
 import { awaitedFetch, fetchAndCatch, pRetry } from "./fetch.js";
 import { graphileWorker } from "./graphile-worker.js";
 import { disk, memory, postgres } from "./ours.js";
@@ -9,9 +9,9 @@ import { segment, segmentId } from "./segment.js";
 /**
  * What is compared, in the order of the tables. Each has a `name`, and a `title`, `setUp` and
  * `follows`, which the pages show; the `packages` that it takes, and the modules that it `loads` if
- * they are not those; what server it `needs`; whether its service `dropsKnown` ids; and
- * `start(place)`, which gives `track(payment)`, `close()` if the end needs it and, if an operator
- * can send what was given up, `held()`.
+ * they are not those; what server it `needs`; whether its service `dropsKnown` ids; which one it
+ * `costsAs`, if its own costs are not measured; and `start(place)`, which gives `track(payment)`,
+ * `close()` if the end needs it and, if an operator can send what was given up, `held()`.
  */
 export const adapters = [
   fetchAndCatch,
@@ -23,6 +23,7 @@ export const adapters = [
   posthogId,
   bullmq,
   bullmqId,
+  bullmqTuned,
   pgBoss,
   graphileWorker,
   memory,

@@ -1,0 +1,195 @@
+import { rowsOf } from "../test/helpers/docs/results.js";
+
+/** A number, or several, in a table of the results. */
+interface Cell {
+  /** The table's heading. */
+  readonly of: string;
+  readonly column: string;
+  /** The rows that have these texts. */
+  readonly like: Readonly<Record<string, string>>;
+}
+
+interface Figure extends Cell {
+  readonly name: string;
+  readonly is: string;
+  show(numbers: readonly number[]): string;
+}
+
+/** What a run should reach. A missed aim is shown, and fails nothing: machines differ. */
+interface Aim extends Cell {
+  readonly aim: string;
+  /** What is taken off first. */
+  readonly above?: Cell;
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
+const twoDigits = (number = Number.NaN) => Number(number.toPrecision(2)).toLocaleString("en");
+const micros = ([number]: readonly number[]) => `${twoDigits(number)} µs`;
+const millis = ([number]: readonly number[]) => `${twoDigits(number)} ms`;
+const megabytes = ([number]: readonly number[]) => `${twoDigits(number)} MB`;
+const bytes = ([number]: readonly number[]) => `${twoDigits(number)} bytes`;
+const range = (numbers: readonly number[]) =>
+  `${twoDigits(Math.min(...numbers))} to ${twoDigits(Math.max(...numbers))} bytes`;
+const whole = ([number]: readonly number[]) => twoDigits(number);
+const percent = ([share = Number.NaN]: readonly number[]) => `${Math.round(100 * share)} %`;
+
+/** With so many events waiting. */
+const HANDED_OVER = { memory: "100,000", disk: "100,000", postgres: "20,000" } as const;
+const handedOver = (outbox: keyof typeof HANDED_OVER) => ({ outbox, "events waiting": HANDED_OVER[outbox] });
+const saturated = { "the service": "healthy", tracked: "every request" };
+const start = { outbox: "disk above memory" };
+
+/** Every measured figure on a page is one of these, and links to it. */
+const FIGURES: readonly Figure[] = [
+  ...(["memory", "disk", "postgres"] as const).flatMap((outbox): Figure[] => [
+    {
+      name: `report-${outbox}`,
+      is: `main thread for a report alone, ${outbox}`,
+      ...{ of: "Handing over", column: "µs of main thread", like: handedOver(outbox), show: micros },
+    },
+    {
+      name: `receipt-${outbox}`,
+      is: `until its receipt, of 100 reported at once, ${outbox}`,
+      ...{ of: "Handing over", column: "µs until the receipt", like: handedOver(outbox), show: micros },
+    },
+  ]),
+  ...(["memory", "disk"] as const).flatMap((outbox): Figure[] => [
+    {
+      name: `request-${outbox}`,
+      is: `main thread for all of a tracked request, its delivery included, ${outbox}`,
+      ...{ of: "A tracked request", column: "healthy, µs above", like: { way: outbox }, show: micros },
+    },
+    {
+      name: `backlog-${outbox}`,
+      is: `events delivered in a second, if the service answers at once, ${outbox}`,
+      ...{ of: "Delivering", column: "events/s", like: { carrier: outbox }, show: whole },
+    },
+    ...["20", "5"].map(
+      (ms): Figure => ({
+        name: `answers-${ms}-ms-${outbox}`,
+        is: `rate of payments, if the service answers in ${ms} ms, of bare undici's, ${outbox}`,
+        ...{ of: "Answers", column: "of undici", show: percent },
+        like: { answers: `in ${ms} ms`, carrier: outbox },
+      }),
+    ),
+    {
+      name: `at-once-${outbox}`,
+      is: `rate of a backlog, if the service answers at once, of bare undici's, ${outbox}`,
+      ...{ of: "Delivering", column: "of undici", like: { carrier: outbox }, show: percent },
+    },
+  ]),
+  {
+    name: "at-once-marked",
+    is: "the same, of bare undici that notes on the disk which payments are under way",
+    ...{ of: "Delivering", column: "of undici", like: { carrier: "undici, marked" }, show: percent },
+  },
+  ...["disk", "memory", "undici"].map(
+    (way): Figure => ({
+      name: `saturated-${way}`,
+      is: `of 100 events, delivered meanwhile by a host that can do no more, ${way}`,
+      ...{ of: "The host", column: "delivered of 100", like: { way, ...saturated }, show: whole },
+    }),
+  ),
+  {
+    name: "waiting-memory",
+    is: "heap of an event that waits, memory",
+    ...{ of: "Handing over", column: "bytes of heap", like: handedOver("memory"), show: bytes },
+  },
+  {
+    name: "waiting-disk",
+    is: "file of an event that waits, disk",
+    ...{ of: "Handing over", column: "bytes on disk", like: { outbox: "disk" }, show: range },
+  },
+  {
+    name: "thread-memory",
+    is: "memory of the disk outbox's thread",
+    ...{ of: "Starting", column: "MB of RSS", like: start, show: megabytes },
+  },
+  {
+    name: "thread-start",
+    is: "what the disk outbox adds until the first receipt of a process",
+    ...{ of: "Starting", column: "ms until the first receipt", like: start, show: millis },
+  },
+];
+
+const bareUndici: Cell = { of: "A tracked request", column: "healthy, µs above", like: { way: "undici" } };
+
+const rates = (
+  of: string,
+  what: string,
+  rows: readonly (readonly [ms: string, outbox: string, carrier: string, atLeast: number])[],
+) =>
+  rows.map(
+    ([ms, outbox, carrier, atLeast]): Aim => ({
+      aim: `${what}, answers in ${ms}, ${outbox}: rate, of bare undici's`,
+      ...{ of, column: "of undici", like: { answers: `in ${ms}`, carrier }, atLeast },
+    }),
+  );
+const backlog = (carrier: string, atLeast: number): Aim => ({
+  aim: `a backlog, answers at once, ${carrier}: rate, of bare undici's`,
+  ...{ of: "Delivering", column: "of undici", like: { carrier }, atLeast },
+});
+const request = (way: string, atMost: number): Aim => ({
+  aim: `a tracked request, ${way}: µs of main thread, above a host that sends with bare undici`,
+  ...{ ...bareUndici, like: { way }, above: bareUndici, atMost },
+});
+const startUp = (what: string, column: string, atMost: number): Aim => ({
+  aim: `start of the disk outbox: ${what}, above the memory outbox's`,
+  ...{ of: "Starting", column, like: start, atMost },
+});
+
+const AIMS: readonly Aim[] = [
+  ...rates("Answers", "payments", [
+    ["20 ms", "memory", "memory", 0.98],
+    ["20 ms", "disk", "disk", 0.9],
+    ["5 ms", "memory", "memory", 0.95],
+    ["5 ms", "disk", "disk", 0.78],
+  ]),
+  ...rates("A burst in a new process", "a burst in a new process", [
+    ["20 ms", "memory", "memory", 0.96],
+    ["20 ms", "disk", "disk, storing", 0.88],
+    ["5 ms", "memory", "memory", 0.92],
+    ["5 ms", "disk", "disk, storing", 0.72],
+  ]),
+  backlog("memory", 0.5),
+  backlog("disk", 0.14),
+  request("memory", 90),
+  request("disk", 110),
+  startUp("ms to the first receipt", "ms until the first receipt", 150),
+  startUp("MB", "MB of RSS", 20),
+];
+
+/** Each figure as pages show it, by its name. */
+export function figuresIn(results: string): ReadonlyMap<string, { shown: string; is: string; of: string }> {
+  return new Map(
+    FIGURES.map(({ name, is, show, ...cell }) => {
+      const shown = show(numbersIn(results, cell));
+      return [name, { shown, is, of: cell.of }];
+    }),
+  );
+}
+
+/** Each aim with its bound, what was measured, and whether that reaches it. */
+export function aimsIn(results: string) {
+  return AIMS.map(({ aim, above, atLeast = Number.NEGATIVE_INFINITY, atMost, ...cell }) => {
+    const [number = Number.NaN] = numbersIn(results, cell);
+    const [base = 0] = above ? numbersIn(results, above) : [];
+    const measured = Math.round(100 * (number - base)) / 100;
+    return {
+      aim,
+      bound: atMost === undefined ? `at least ${atLeast}` : `at most ${atMost}`,
+      measured: `${measured}`,
+      reached:
+        measured >= atLeast && measured <= (atMost ?? Number.POSITIVE_INFINITY) ? "yes" : "not reached",
+    };
+  });
+}
+
+function numbersIn(results: string, { of, column, like }: Cell): number[] {
+  const rows = rowsOf(results, of);
+  const found = rows.filter((row) => Object.entries(like).every(([name, value]) => row[name] === value));
+  const numbers = found.map((row) => Number(row[column]?.replaceAll(",", "")));
+  if (numbers.length === 0 || numbers.some(Number.isNaN)) throw new Error(`no ${column} of ${of}`);
+  return numbers;
+}
