@@ -62,6 +62,9 @@ export function createShop({ tracker, gateway, snippet, recordsUrl }) {
   const users = new Map();
   /** @type {Map<string, Order>} */
   const orders = new Map();
+  // Payments that the tracker calls invalid. They would be again: a person looks at them.
+  /** @type {Map<string, object>} */
+  const invalid = new Map();
 
   app.use(session({ secret: randomUUID(), resave: false, saveUninitialized: false }));
 
@@ -165,9 +168,10 @@ export function createShop({ tracker, gateway, snippet, recordsUrl }) {
     res.send(returnedPage({ order }));
   });
 
-  // → The gateway calls, perhaps months later: no cookie, no session. The snapshot says who referred
-  // this customer, the charge's id makes a webhook that comes twice one payment. The receipt means
-  // that the event is on the disk: now the gateway may forget it.
+  // → The gateway calls, perhaps months later: no cookie, no session. The user's kept snapshot says
+  // who referred this customer, if it has a click id or session id, otherwise what `metadata` wrote.
+  // The charge's id makes a webhook that comes twice one payment. The receipt means that the event
+  // is on the disk: now the gateway may forget it.
   app.post("/webhooks/gateway", express.raw({ type: "application/json" }), async (req, res) => {
     const event = gateway.read(req.body, req.get("gateway-signature"));
     if (!event) {
@@ -175,13 +179,25 @@ export function createShop({ tracker, gateway, snippet, recordsUrl }) {
       return;
     }
     const told = stripe(event);
+    // This gateway was given the shop's own ids of customers. Stripe has its own, `cus_…`.
     const user = told?.type === "payment" ? users.get(told.customerId ?? "") : undefined;
     // → What may come back waits in the outbox until it may not. A refund before that withdraws it.
     if (told?.type === "payment" && user) {
       const isReturnable = orders.get(told.payment.paymentId)?.product.returnable;
       const notBefore = isReturnable ? new Date(Date.now() + RETURN_MS) : undefined;
       const payment = { ...told.payment, customerEmail: user.email, notBefore };
-      await tracker.trackPayment(payment, user.affiliate);
+      const { clickId, sessionId } = user.affiliate;
+      const receipt = await tracker.trackPayment(
+        payment,
+        clickId || sessionId ? user.affiliate : told.attribution,
+      );
+      if (receipt.outcome === "rejected") {
+        if (receipt.reason !== "invalid") {
+          res.status(500).end(); // → Not stored: the gateway calls again.
+          return;
+        }
+        invalid.set(payment.paymentId, told);
+      }
     }
     if (told?.type === "refund" && told.isFull) await tracker.cancelPayment(told.paymentId);
     res.status(204).end();

@@ -26,9 +26,9 @@ const packages = ["express", "express-session", "stripe", "supertest", "@photost
 const { webhooks } = new Stripe("sk_test_key");
 
 /** The event of a charge of 19.90, as Stripe sends it. */
-function charged(metadata: Record<string, string> = {}) {
+function charged(metadata: Record<string, string> = {}, email = "ada@shop.example") {
   const { affiliate } = metadata;
-  const paid = { id: "ch_1", minor: 1_990, email: "ada@shop.example", ...(affiliate && { affiliate }) };
+  const paid = { id: "ch_1", minor: 1_990, email, ...(affiliate && { affiliate }) };
   const payload = JSON.stringify(bodies.stripe.sale(paid));
   const header = webhooks.generateTestHeaderString({ payload, secret: "whsec_test" });
   return { payload, headers: { "content-type": "application/json", "stripe-signature": header } };
@@ -43,7 +43,7 @@ describe("the first evening", () => {
     const files = { "shop.js": translate(shop), "server.js": translate(server) };
     const project = await userProject({ ...files, "package.json": JSON.stringify({ type }) }, packages);
     const port = await closedPort();
-    const stripeEnv = { STRIPE_KEY: "sk_test_key", STRIPE_SECRET: "whsec_test" };
+    const stripeEnv = { STRIPE_KEY: "sk_test_key", STRIPE_WEBHOOK_SECRET: "whsec_test" };
     const env = { ...process.env, ...envFor(sandbox), ...stripeEnv, PORT: String(port) };
     const running = runNode(project, ["server.js"], { env });
     const errors: string[] = [];
@@ -65,7 +65,7 @@ describe("the first evening", () => {
 
   it("credits a payment to the affiliate of who went to the checkout, once, and takes none that Stripe did not sign", async () => {
     const { sandbox, service } = await startShop();
-    vi.stubEnv("STRIPE_SECRET", "whsec_test");
+    vi.stubEnv("STRIPE_WEBHOOK_SECRET", "whsec_test");
     const tracker = closing(affiliate(service));
     const sessions: { payment_intent_data: { metadata: Record<string, string> } }[] = [];
     const create = async (session: (typeof sessions)[number]) => {
@@ -80,6 +80,10 @@ describe("the first evening", () => {
     await visitor.post("/checkout").expect(303);
     // Stripe copies a payment intent's metadata to its charge.
     const { payload, headers } = charged(sessions[0]?.payment_intent_data.metadata);
+    // A later click does not take a customer from the affiliate of the sign-up.
+    await visitor.get("/?ref=BOB").expect(200);
+    await visitor.post("/checkout").expect(303);
+    expect(sessions[1]).toMatchObject({ payment_intent_data: sessions[0]?.payment_intent_data });
     for (let time = 0; time < 2; time++)
       await browser(app).post("/webhooks/stripe").set(headers).send(payload).expect(204);
     await browser(app).post("/webhooks/stripe").set(headers).send(`${payload} `).expect(400);
@@ -90,6 +94,22 @@ describe("the first evening", () => {
       { kind: "registration", ...ofAlice },
       { kind: "payment", leadValue: 19.9, ...ofAlice },
     ]);
+  });
+
+  it("answers 500 only if Stripe's next call may succeed", async () => {
+    const { service } = await startShop();
+    vi.stubEnv("STRIPE_WEBHOOK_SECRET", "whsec_test");
+    const tracker = closing(affiliate(service));
+    const { createShop } = await page.run("The shop");
+    const app = createShop({ tracker, stripe: { webhooks } });
+    const post = ({ payload, headers }: ReturnType<typeof charged>, status: number) =>
+      browser(app).post("/webhooks/stripe").set(headers).send(payload).expect(status);
+    const affiliateOf = JSON.stringify({ sessionId: "s1" });
+    await post(charged({ affiliate: affiliateOf }, "no address"), 204);
+    expect(tracker.stats().dropped.invalid).toBe(1);
+    await tracker.close();
+    await post(charged({ affiliate: affiliateOf }), 500);
+    vi.unstubAllEnvs();
   });
 
   it("has a test that passes", async () => {

@@ -51,7 +51,9 @@ it("the tracker works if nothing may be written", async () => {
   const flag = ["--permission", "--experimental-permission"].find((name) =>
     process.allowedNodeEnvironmentFlags.has(name),
   );
-  const args = [`${flag}`, "--allow-fs-read=*", "--no-warnings", "app.mjs"];
+  // From Node 25 on, the network needs a flag, too.
+  const net = ["--allow-net"].filter((name) => process.allowedNodeEnvironmentFlags.has(name));
+  const args = [`${flag}`, "--allow-fs-read=*", ...net, "--no-warnings", "app.mjs"];
   const child = runNode(folder, args, { env: { ...process.env, ...envFor(sandbox) } });
   expect(await outputOf(child)).toEqual({ code: 0, stdout: '{"settled":true,"left":0} false\n', stderr: "" });
   expect(sandbox.ledger.payments()).toHaveLength(1);

@@ -2,7 +2,7 @@ import express4 from "express4";
 import request from "supertest";
 import { expect, it } from "vitest";
 import { pageToRun } from "../helpers/docs/run.js";
-import { trackerWithService } from "../helpers/tracker-with-service.js";
+import { trackerWithService } from "../helpers/tracker.js";
 
 const page = pageToRun("docs/frameworks.md");
 

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import request from "supertest";
 import { describe, expect, it } from "vitest";
 import { directoryWith, jsonOf } from "../cli/outbox/helpers.js";
 import { sample } from "../contract/samples.js";
@@ -46,28 +45,26 @@ it("the command's documents have the names that the table says", async () => {
 
 describe("dead letters", () => {
   it("are reported, listed, retried and discarded", async () => {
-    const { app, tracker } = await startRefusing();
+    const { tracker } = await startRefusing();
     const alerts: string[] = [];
     const pager = { alert: (message: string) => void alerts.push(message) };
     await page.run("Events", { tracker, pager });
-    await page.run("Dead letters", { app, tracker });
     await reportAll(tracker);
 
-    const { body: letters } = await request(app).get("/admin/dead-letters");
+    const letters = await tracker.deadLetters.list();
     expect(letters).toMatchObject([{ reason: "rejected", event: { customerEmail: "ada@shop.example" } }]);
-    const [{ id }] = letters;
+    const id = letters[0]?.id ?? "";
     expect(alerts).toEqual([`a payment was not delivered: rejected no such customer: [redacted] (${id})`]);
 
     expect(await tracker.deadLetters.discard(id)).toBe(true);
-    await request(app).post(`/admin/dead-letters/${id}/retry`).expect(404);
+    expect(await tracker.deadLetters.retry(id)).toBe(false);
   });
 
   it("are delivered when they are retried and the service takes them", async () => {
-    const { app, tracker } = await startRefusing();
-    await page.run("Dead letters", { app, tracker });
+    const { tracker } = await startRefusing();
     await reportAll(tracker);
     const [letter] = await tracker.deadLetters.list();
-    await request(app).post(`/admin/dead-letters/${letter?.id}/retry`).expect(204);
+    expect(await tracker.deadLetters.retry(letter?.id ?? "")).toBe(true);
     await tracker.flush();
     expect(tracker.stats()).toMatchObject({ delivered: 3, dead: { rejected: 0 } });
   });

@@ -1,6 +1,7 @@
 import type express from "express";
 import { affiliate } from "express-affiliate";
 import { expect, it } from "vitest";
+import { bodies } from "../gateways/bodies.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { rowsOf } from "../helpers/docs/results.js";
 import { pageToRun } from "../helpers/docs/run.js";
@@ -63,22 +64,14 @@ it("docs/options.md reports beside a handler that cannot be changed", async () =
   await sandbox.ledger.waitFor({ kind: "payment", sessionId: "s1", leadValue: 19.9 });
 });
 
-it("the tracker's type knows the path's parameters", async () => {
-  const { app, tracker, sandbox } = await startShop();
-  const orders = { pay: async (id: string) => ({ id, email: "ada@shop.example", total: 19.9 }) };
-  await page.run("Wrappers", { app, tracker, orders }, { nth: 1 });
-  await referred(app).post("/orders/o1/pay").expect(200, { id: "o1" });
-  await sandbox.ledger.waitFor({ kind: "payment", sessionId: "s1", leadValue: 19.9 });
-});
-
-/** A customer signs up with both cookies, and the gateway tells of their invoice. */
+/** A customer signs up with both cookies, and the gateway tells of their payment. */
 async function payMonthsLater(consent: boolean) {
   const { app, tracker, sandbox } = await startShop({ consent: () => consent });
   const user = { id: 7, email: "ada@shop.example" };
   const users = { update: async (_id: number, row: object) => Object.assign(user, row) };
   app.post("/", async (req, res) => {
-    const invoice = { id: "i1", total: 19.9 };
-    await page.run("Webhooks and jobs", { tracker, req, users, user, invoice });
+    const event = bodies.stripe.sale({ id: "ch_1", minor: 1_990 });
+    await page.run("Webhooks and jobs", { tracker, req, users, user, event });
     res.end();
   });
   await referred(app).post("/").expect(200);

@@ -1,7 +1,7 @@
 import { type DiskOutboxOptions, diskOutbox } from "express-affiliate/disk";
 import { expect, it, vi } from "vitest";
 import { order } from "../helpers/conversions.js";
-import { textOf } from "../helpers/docs/pages.js";
+import { pages, textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, referred, startShop } from "../helpers/docs/shop.js";
 import { scratchDirectory } from "../helpers/scratch.js";
@@ -23,6 +23,14 @@ it("the README begins with code that reports a payment once, however often the p
   expect(tracker.stats()).toMatchObject({ delivered: 1, duplicates: 2 });
 });
 
+const wordsOf = (page: string) => textOf(page).trim().split(/\s+/).length;
+
 it("the README is read in five minutes", () => {
-  expect(textOf("README.md").trim().split(/\s+/).length).toBeLessThanOrEqual(800);
+  expect(wordsOf("README.md")).toBeLessThanOrEqual(800);
+});
+
+it("the README and all guides are at most 22,000 words", () => {
+  const guides = pages.filter((page) => page === "README.md" || /^docs\/.*\.md$/.test(page));
+  const words = guides.map(wordsOf).reduce((sum, each) => sum + each, 0);
+  expect(words, "say each thing once, and link to it").toBeLessThanOrEqual(22_000);
 });

@@ -1,44 +1,17 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { MIB } from "../../src/outbox/option-types.js";
+import { sizeOf } from "../../src/outbox/shedding.js";
 import { sample } from "../contract/samples.js";
 import { openDisk } from "../helpers/disk-store.js";
 import { textOf } from "../helpers/docs/pages.js";
-import { measured, rowsOf } from "../helpers/docs/results.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 const text = textOf("docs/sizing.md");
-const takes = rowsOf(text, "What one takes");
-/** `5 to 10 µs` is from 5 to 10, `7 µs` from 7 to 7. */
-function rangeIn(cell = ""): [least: number, most: number] {
-  const [, least = "", most = least] = /([\d,.]+)(?: to ([\d,.]+))?/.exec(cell) ?? [];
-  return [Number(least.replaceAll(",", "")), Number(most.replaceAll(",", ""))];
-}
 
 describe("what one takes", () => {
-  it.each([
-    ["one report, of the main thread", "memory", "Handing over", "µs of main thread"],
-    ["one report, of the main thread", "disk", "Handing over", "µs of main thread"],
-    ["one report, of the main thread", "Postgres", "Handing over", "µs of main thread"],
-    ["until its receipt, of 100 reported at once", "memory", "Handing over", "µs until the receipt"],
-    ["until its receipt, of 100 reported at once", "disk", "Handing over", "µs until the receipt"],
-    ["until its receipt, of 100 reported at once", "Postgres", "Handing over", "µs until the receipt"],
-    ["an event that waits", "memory", "Handing over", "bytes of heap"],
-    ["events delivered in a second, if the service answers at once", "memory", "Delivering", "events/s"],
-    ["events delivered in a second, if the service answers at once", "disk", "Delivering", "events/s"],
-  ])("%s, %s: within a half of what was measured", (what, outbox, heading, column) => {
-    const [least, most] = rangeIn(takes.find((row) => row.what === what)?.[outbox]);
-    const key = heading === "Delivering" ? "carrier" : "outbox";
-    for (const number of measured(heading, column, { [key]: outbox.toLowerCase() })) {
-      expect(most / number).toBeGreaterThan(1 / 1.5);
-      expect(least / number).toBeLessThan(1.5);
-    }
-  });
-
-  it("is for an event on disk what was measured at most and at least", () => {
-    const numbers = measured("Handing over", "bytes on disk", { outbox: "disk" });
-    const [, least, most] = /(\d+) to (\d+) bytes on disk/.exec(text) ?? [];
-    expect(Math.min(...numbers) / Number(least)).toBeCloseTo(1, 1);
-    expect(Math.max(...numbers) / Number(most)).toBeCloseTo(1, 1);
+  it("is 64 MiB for 90,000 payments that wait in memory, fewer than `maxEvents`", () => {
+    expect(text).toContain("some 90,000 payments in 64 MiB");
+    expect(Math.round((64 * MIB) / sizeOf(sample("payment")) / 10_000)).toBe(9);
   });
 
   it("is a GiB for 1 to 1.5 million payments that wait", async () => {

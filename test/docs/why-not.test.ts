@@ -167,8 +167,9 @@ describe("unreported", () => {
   });
 });
 
-describe("no cookie, and a warning in the log", () => {
-  it.each(["cookies are set for the domain", "two trackers' `onClick`"])("%s", async (says) => {
+it.each(["cookies are set for the domain", "two trackers' `onClick`"])(
+  "no cookie, and a warning in the log: %s",
+  async (says) => {
     expect(text).toContain(says);
     const { app, tracker, lines, visitor } = await shopWith();
     const { tracker: other } = await startShop();
@@ -180,8 +181,8 @@ describe("no cookie, and a warning in the log", () => {
     );
     await visitor.get("/two?ref=ALICE");
     expectLine(lines, says);
-  });
-});
+  },
+);
 
 describe("nothing is counted", () => {
   const wrapped = (handler: (req: Request, res: Response) => typeof payment | undefined, answer = 200) => {

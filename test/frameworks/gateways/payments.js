@@ -37,18 +37,18 @@ export function createShop({
     if (!event) return 400;
     const told = read(event);
     if (told?.type === "refund") refunds.set(told.paymentId, [...(refunds.get(told.paymentId) ?? []), told]);
-    const sale = told?.payment ? told : told?.sale;
+    const sale = told?.payment ? told : told?.sale; // a refund may bring its sale
     return sale ? report(sale) : correct(told?.paymentId);
   }
 
   async function report(sale) {
     const { payment, currency, customerId, attribution } = sale;
-    const user = users.get(customerId);
+    const user = users.get(customerId); // the gateway's id (cus_…), not yours
     if (customerId && !user && !attribution) unlinked.set(payment.paymentId, sale);
-    const leadValue = inEuros(payment.leadValue, currency);
-    const paid = { ...payment, leadValue, notBefore: new Date(Date.now() + WINDOW_MS) };
-    if (user) paid.customerEmail = user.email;
-    const receipt = await tracker.trackPayment(paid, user ? user.affiliate : attribution);
+    const [leadValue, notBefore] = [inEuros(payment.leadValue, currency), new Date(Date.now() + WINDOW_MS)];
+    const paid = { ...payment, leadValue, notBefore, ...(user && { customerEmail: user.email }) };
+    const ids = user?.affiliate?.clickId || user?.affiliate?.sessionId ? user.affiliate : attribution;
+    const receipt = await tracker.trackPayment(paid, ids);
     if (receipt.reason === "invalid") invalid.set(payment.paymentId, sale);
     else if (receipt.outcome === "rejected") return 500;
     if (receipt.id) sales.set(payment.paymentId, { ...sale, receiptId: receipt.id });

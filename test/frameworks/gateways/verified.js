@@ -29,7 +29,7 @@ const paypal = (path, body) =>
 /** Of each gateway: resolves with its event, or with nothing if it did not sign it; or rejects. */
 export const verified = {
   stripe: async (req) =>
-    stripe.webhooks.constructEvent(req.body, req.get("stripe-signature"), env.STRIPE_SECRET),
+    stripe.webhooks.constructEvent(req.body, req.get("stripe-signature"), env.STRIPE_WEBHOOK_SECRET),
   paypal: async (req) => {
     const names = ["auth_algo", "cert_url", "transmission_id", "transmission_sig", "transmission_time"];
     const values = names.map((name) => [name, req.get(`paypal-${name.replace("_", "-")}`)]);

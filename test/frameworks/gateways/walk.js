@@ -17,7 +17,7 @@ await once(api, "listening");
 after(() => api.close());
 const squareUrl = "https://shop.example/webhooks/payments";
 Object.assign(process.env, {
-  ...{ STRIPE_KEY: "sk_test_1", STRIPE_SECRET: secret, PADDLE_KEY: "pdl_1", PADDLE_SECRET: secret },
+  ...{ STRIPE_KEY: "sk_test_1", STRIPE_WEBHOOK_SECRET: secret, PADDLE_KEY: "pdl_1", PADDLE_SECRET: secret },
   ...{ MOLLIE_KEY: "test_dHar4XY7LxsDOtmnkVtjNVWXLSlXsM", RAZORPAY_SECRET: secret },
   ...{
     PAYPAL_URL: `http://localhost:${api.address().port}`,

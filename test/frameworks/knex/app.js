@@ -2,7 +2,9 @@ import createKnex from "knex";
 import { tracker } from "./outbox.js";
 import { paymentOf } from "./payment.js";
 
-const knex = createKnex({ client: "pg", connection: process.env.DATABASE_URL });
+const connection = process.env.DATABASE_URL;
+const client = connection.startsWith("postgres") ? "pg" : "mysql2";
+const knex = createKnex({ client, connection });
 
 // #region adapter
 const inKnex = (trx) => ({
