@@ -120,7 +120,7 @@ export function createTrack(parts: TrackerParts): Track {
       const added = await outbox.add(event, { transaction });
       if (added === "full") return drop(event, "full", `the ${outbox.name} outbox is full`);
       if (added === "duplicate") {
-        journal.duplicate(event, () => outbox.reportedAt(event.id));
+        journal.duplicate(event);
         return { outcome: "duplicate", id: event.id };
       }
       journal.queued(event, isScheduled);

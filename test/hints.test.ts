@@ -1,5 +1,5 @@
 import express, { type RequestHandler } from "express";
-import { type Affiliate, type AffiliateOptions, memoryOutbox, type Outbox } from "express-affiliate";
+import { type Affiliate, type AffiliateOptions, memoryOutbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import request from "supertest";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -55,30 +55,12 @@ describe("outside production", () => {
     said.mockRestore();
   });
 
-  it.each<[string, () => Outbox, RegExp]>([
-    ["one that knows times", memoryOutbox, /reported at (\S+Z), and is not sent again/],
-    [
-      "the disk outbox",
-      () => diskOutbox({ directory: scratchDirectory() }),
-      /reported at (\S+Z), and is not sent again/,
-    ],
-    ["another", () => ({ ...memoryOutbox(), reportedAt: async () => undefined }), /reported (before), and/],
-  ])(
-    "a line says once that a report is a duplicate, and when the first one came: %s",
-    async (_, outbox, when) => {
-      const logger = linesLogger();
-      const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox: outbox(), logger });
-      const began = Date.now();
-      await tracker.trackPayment(order, { sessionId: "s1" });
-      const ended = Date.now();
-      for (let nth = 0; nth < 2; nth++) await tracker.trackPayment(order, { sessionId: "s1" });
-      await expect.poll(() => logger.lines).toEqual([expect.stringMatching(when)]);
-      const [, at = ""] = when.exec(String(logger.lines)) ?? [];
-      if (at === "before") return;
-      expect(Date.parse(at)).toBeGreaterThanOrEqual(began);
-      expect(Date.parse(at)).toBeLessThanOrEqual(ended);
-    },
-  );
+  it("a line says once that a report is a duplicate", async () => {
+    const logger = linesLogger();
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", logger });
+    for (let nth = 0; nth < 3; nth++) await tracker.trackPayment(order, { sessionId: "s1" });
+    expect(logger.lines).toEqual([expect.stringContaining("is a duplicate: it was reported before")]);
+  });
 
   it("nothing is said of a click that counts, nor of a page without a reference", async () => {
     const { app, infos } = shop(clicking);

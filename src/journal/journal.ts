@@ -152,12 +152,9 @@ export function createJournal(parts: {
     },
     /** No outcome will come: ends all waits for one. */
     erased: end,
-    /** @param reportedAt when it was reported first. Called for the first duplicate alone. */
-    duplicate(event: OutboxEvent, reportedAt: () => Promise<number | undefined>) {
+    duplicate(event: OutboxEvent) {
       counts.duplicates++;
-      if (process.env.NODE_ENV === "production" || counts.duplicates > 1) return;
-      const tell = (at?: number) => hint("duplicate", duplicateLine(event, at));
-      reportedAt().then(tell, () => tell());
+      hint("duplicate", duplicateLine(event));
     },
     attempt(event: OutboxEvent, attempts: number, startedAt: number) {
       emit("attempt", () => ({ ...noticeOf(event), attempts, startedAt }));

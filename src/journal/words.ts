@@ -41,11 +41,9 @@ export function notSentLine(kind: EventKind, names: readonly string[]): string {
   return `a ${kind} was reported with ${given}, which is not sent; its fields are ${fields.join(", ")}`;
 }
 
-/** @param at when it was reported first. */
-export function duplicateLine(event: OutboxEvent, at: number | undefined): string {
-  const when = at === undefined ? "before" : `at ${new Date(at).toISOString()}`;
+export function duplicateLine(event: OutboxEvent): string {
   return (
-    `${nameOf(event)} is a duplicate: it was reported ${when}, and is not sent again. ` +
+    `${nameOf(event)} is a duplicate: it was reported before, and is not sent again. ` +
     "If your database or the sandbox's ledger was reset since, empty the outbox, too"
   );
 }

@@ -17,7 +17,7 @@ import { createRelay } from "./relay.js";
 /** The storage of a durable outbox. */
 export interface DurableStorage<C extends Claim>
   extends Storage<C>,
-    Pick<Outbox, "bind" | "deadLetters" | "unanswered" | "reportedAt" | "cancel"> {
+    Pick<Outbox, "bind" | "deadLetters" | "unanswered" | "cancel"> {
   /** Stores it in the host's own transaction. Without it, such a report is refused. */
   appendIn?(transaction: unknown, event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
   /** Without what still waits in memory. */
@@ -138,7 +138,6 @@ export function createDurable<C extends Claim>(
     },
     deadLetters,
     ...(unanswered && { unanswered }),
-    reportedAt: (id) => storage.reportedAt(id),
     async cancel(id) {
       await fallback.stored((event) => event.id === id);
       return storage.cancel(id);

@@ -118,8 +118,6 @@ export interface Outbox {
   counts(): OutboxCounts;
   /** Counts anew. Resolves to what `counts()` says from then on. */
   look(): Promise<OutboxCounts>;
-  /** When a known event was reported first, in milliseconds since the epoch, if that is known. */
-  reportedAt(id: string): Promise<number | undefined>;
   /** Events that were given up. */
   readonly deadLetters: DeadLetters;
   /**

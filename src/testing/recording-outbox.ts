@@ -55,7 +55,6 @@ export function recordingOutbox(): RecordingOutbox {
     wake() {},
     counts: () => NOTHING,
     look: async () => NOTHING,
-    reportedAt: async (id) => events.find((known) => known.id === id)?.createdAt,
     async cancel(id) {
       const event = events.find((known) => known.id === id);
       if (!event) return "unknown";

@@ -11,7 +11,6 @@ export function overStorage(played: Partial<DurableStorage<Claim>> = {}, clock =
     bind() {},
     counts: () => ({ queued: 0, oldest: null, dead: { rejected: 0, unconfirmed: 0, expired: 0 } }),
     look: async () => {},
-    reportedAt: async () => undefined,
     cancel: async () => "unknown",
     personal: { async *pages() {}, remove: async () => 0 },
     deadLetters: {

@@ -35,7 +35,6 @@ export function openedWhenUsed(name: string, open: () => Outbox): Outbox {
     counts: () => outbox().counts(),
     look: () => outbox().look(),
     unanswered: async (endpoint) => (await outbox().unanswered?.(endpoint)) ?? NONE,
-    reportedAt: async (id) => outbox().reportedAt(id),
     cancel: async (id) => outbox().cancel(id),
     personalData: async (person) => outbox().personalData(person),
     erase: async (person) => outbox().erase(person),

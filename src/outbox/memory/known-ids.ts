@@ -4,8 +4,7 @@ import { Ring } from "../../shared/ring.js";
 
 /** The ids of the events in an outbox, and of the last `sizes` of each kind that have left it. */
 export class KnownIds {
-  /** With the time of the first report. */
-  readonly #known = new Map<string, number>();
+  readonly #known = new Set<string>();
   readonly #cancelled = new Set<string>();
   readonly #done: Record<EventKind, Ring<string>>;
 
@@ -17,12 +16,8 @@ export class KnownIds {
     return this.#known.has(id);
   }
 
-  add(id: string, at: number): void {
-    this.#known.set(id, at);
-  }
-
-  reportedAt(id: string): number | undefined {
-    return this.#known.get(id);
+  add(id: string): void {
+    this.#known.add(id);
   }
 
   /** The event has left. Its id stays known until its kind's ring is full of later ones. */

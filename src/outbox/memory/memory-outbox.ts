@@ -94,7 +94,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     if (ids.has(event.id)) return "duplicate";
     const isScheduled = (notBeforeOf(event) ?? 0) > clock.now();
     if (!(isScheduled ? schedule(event) : append(event, UNTRIED, event.createdAt))) return "full";
-    ids.add(event.id, event.createdAt);
+    ids.add(event.id);
     return "queued";
   }
 
@@ -223,7 +223,6 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     },
     counts,
     look: async () => counts(),
-    reportedAt: async (id) => ids.reportedAt(id),
     cancel: async (id) => cancel(id),
     personalData: (person) => personalDataIn(personal, person),
     erase: (person) => eraseIn(personal, person),

@@ -122,7 +122,6 @@ export function createQueueOutbox(
       counts: () => countsOf(counts.rows, scope),
       look: counts.take,
       deadLetters: queue.deadLetters,
-      reportedAt: queue.reportedAt,
       unanswered: queue.unanswered,
       cancel: queue.cancel,
       personal: queue.personal,

@@ -173,14 +173,6 @@ export function createQueue(
     return state === CANCELLED ? "cancelled" : "sent";
   }
 
-  /** When the event was reported first, in milliseconds since the epoch. */
-  async function reportedAt(id: string): Promise<number | undefined> {
-    await database.ready();
-    const { text, values } = conditions({ destination: scope.clientId, id });
-    const [row] = await database.rows(`select created_at from ${events} where ${text}`, values);
-    return row && Number(row.created_at);
-  }
-
   const holding = {
     /** For how long the last lease lasts; `null`: no process has claimed an event. */
     async leasedForMs(): Promise<number | null> {
@@ -238,7 +230,6 @@ export function createQueue(
       return moved.length + unreadable.length;
     },
     cancel,
-    reportedAt,
     unanswered: createUnanswered(database, { worker, scope, rememberMs }),
     personal: createPersonal(database, { counts, scope, rememberMs, queues }),
     holding,

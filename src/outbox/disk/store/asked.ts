@@ -41,7 +41,6 @@ export function storageThrough(ask: Ask, onQueued: () => void = () => {}) {
     },
     unanswered: (endpoint) => ask({ type: "unanswered", endpoint }),
     cancel: (id) => ask({ type: "cancel", id }),
-    reportedAt: (id) => ask({ type: "reported at", id }),
     personal: {
       pages: () => pagesOf((after) => ask({ type: "page", after })),
       remove: (found) => ask({ type: "erase", found }),

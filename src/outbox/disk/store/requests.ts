@@ -49,7 +49,6 @@ interface Requests {
   retry: [{ ids: readonly string[] }, number];
   discard: [{ id: string }, boolean];
   cancel: [{ id: string }, CancelOutcome];
-  "reported at": [{ id: string }, number | undefined];
   page: [{ after: number }, PersonalPage];
   /** Resolves to how many events were removed. */
   erase: [{ found: readonly PersonalEvent[] }, number];

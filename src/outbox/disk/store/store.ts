@@ -132,7 +132,6 @@ export function createStore(
     retry: ({ ids }) => queue.retryThese(ids),
     discard: ({ id }) => queue.deadLetters.discard(id),
     cancel: ({ id }) => queue.cancel(id),
-    "reported at": ({ id }) => queue.reportedAt(id),
     page: ({ after }) => queue.personal.page(after),
     erase: ({ found }) => queue.personal.remove(found),
     count: async () => void (await counts.take()),

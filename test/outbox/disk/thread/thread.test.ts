@@ -88,7 +88,6 @@ test("the disk outbox starts no thread once it is closed, whatever it is asked",
   const asked = [
     outbox.look(),
     outbox.cancel("id"),
-    outbox.reportedAt("id"),
     outbox.erase({ email: "ada@shop.example" }),
     outbox.deadLetters.list(),
     outbox.deadLetters.retryAll(),
