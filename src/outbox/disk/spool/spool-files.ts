@@ -105,7 +105,7 @@ export function lineOf(event: OutboxEvent): string {
 
 /** Anything may be in a file. `undefined` if the line was not written whole, or holds no event. */
 export function eventFromLine(line: string): OutboxEvent | undefined {
-  const [, checksum, json = ""] = /^([0-9a-f]{1,8}) (.*)$/.exec(line) ?? [];
+  const [, checksum, json = ""] = /^([0-9a-f]{1,8}) (.*)$/s.exec(line) ?? [];
   if (checksum === undefined || crc32(json) !== Number.parseInt(checksum, 16)) return undefined;
   const event = objectFromJson(json) as OutboxEvent | undefined;
   return event && isSound(event) ? event : undefined;

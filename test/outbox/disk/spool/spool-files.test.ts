@@ -54,6 +54,11 @@ test("the reader of a spool file finds each whole line, in order, whatever else 
   );
 });
 
+test("the reader of a spool file finds an event whose text has a line separator of Unicode", () => {
+  const event = { ...sample("payment"), data: { customerEmail: "a\u2028b\u2029@shop.example" } };
+  expect(eventsIn(Buffer.from(lineOf(event as never)), 100)).toEqual([event]);
+});
+
 test("the reader of a spool file takes no line for an event of which a byte was changed", () => {
   const line = Buffer.from(lineOf(sample("payment")));
   fc.assert(
