@@ -126,8 +126,8 @@ export function createAttempts(parts: Parts) {
       const history = { ...claim.history, maybeTaken: mayHaveBeenTaken(claim), triedAt: clock.now() };
       return { type: "retry", inMs: answer.forMs, history };
     }
-    if (isTwoHundred(answer.attempt) || isNotFound(answer.attempt)) tellOnce(NO_STATUS);
     const ended = endedWith(claim, answer.attempt, false);
+    if (["delivered", "rejected", "refused"].includes(ended.outcome.type)) tellOnce(NO_STATUS);
     const type = ended.outcome.type === "unreachable" ? "unreachable" : "nothing";
     progress.end({ type }, clock.monotonic());
     announce(() => details(answer.attempt, claim.event));
@@ -205,10 +205,6 @@ export function createAttempts(parts: Parts) {
   }
 
   return attempt;
-}
-
-function isNotFound(attempt: Attempt): boolean {
-  return attempt.type === "answer" && attempt.status === 404;
 }
 
 function isTwoHundred(attempt: Attempt): attempt is Answer {

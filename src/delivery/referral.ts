@@ -7,7 +7,7 @@ import type { Call, Calls } from "../service/calls.js";
 import type { Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom } from "../shared/errors.js";
-import { type Outcome, outcomeOf } from "./outcome.js";
+import { type Outcome, outcomeOf, pauseReasonOf } from "./outcome.js";
 import { probeMs, REFERRAL_WAIT_MS } from "./when-again.js";
 
 /** What the status endpoint says of an event's visitor. */
@@ -30,8 +30,6 @@ interface ReferralOptions {
   readonly mode: ConfirmReferral;
   readonly bodyMs: number;
 }
-
-const LATER = new Set([408, 425, 429]);
 
 /**
  * Asks the status endpoint (§4.5), by the session id alone, whether an affiliate referred the
@@ -67,7 +65,10 @@ export class ReferralCheck {
     }
     const began = clock.monotonic();
     const askAt = Math.max(this.#restsUntil, this.#failing?.until ?? Number.NEGATIVE_INFINITY);
-    if (began < askAt) return { type: "not-asked", forMs: Math.min(askAt - began, REFERRAL_WAIT_MS) };
+    if (began < askAt) {
+      const forMs = Number.isFinite(askAt) ? askAt - began : REFERRAL_WAIT_MS;
+      return { type: "not-asked", forMs };
+    }
     const before = this.#failing;
     const since = before?.since ?? began;
     // While the endpoint fails, one question at a time probes whether it answers again.
@@ -82,7 +83,7 @@ export class ReferralCheck {
       this.#failing = before;
       throw error;
     }
-    if (!isAnswered(attempt)) {
+    if (!isAnswered(attempt, outcome)) {
       const now = clock.monotonic();
       if (outcome.type === "throttled")
         this.#restsUntil = Math.max(this.#restsUntil, now + outcome.retryAfterMs);
@@ -98,16 +99,17 @@ export class ReferralCheck {
 }
 
 /**
- * Whether the service has decided on the question. A 2xx without a readable status decides nothing,
- * nor does a 404 without the JSON of an error (§7): a gateway or a web framework says that of a
- * service that is being deployed, or of a wrong address.
+ * Whether the service has decided on the question, or refuses it. A 2xx without a readable status
+ * decides nothing, nor do a redirect, and a 404 without the JSON of an error (§7): a gateway or a
+ * web framework says that of a service that is being deployed, or of a wrong address.
  */
-function isAnswered(attempt: Attempt): attempt is Answer {
-  if (attempt.type !== "answer" || attempt.status >= 500 || LATER.has(attempt.status)) return false;
+function isAnswered(attempt: Attempt, { type }: Outcome): attempt is Answer {
+  if (attempt.type !== "answer") return false;
+  const { status, body } = attempt;
+  if (status < 300) return hasAffiliate(body) !== undefined;
   // For an unknown address, Rails and Spring Boot send all fields but the message.
-  if (attempt.status === 404)
-    return errorStatusOf(attempt.body) === 404 && textOf(attempt.body, "message") !== undefined;
-  return attempt.status >= 300 || hasAffiliate(attempt.body) !== undefined;
+  if (status === 404) return errorStatusOf(body) === 404 && textOf(body, "message") !== undefined;
+  return type === "rejected" || pauseReasonOf(attempt) === "unauthorized";
 }
 
 function hasAffiliate(body: unknown): boolean | undefined {

@@ -21,7 +21,7 @@ const LONGEST_MS = 15 * 60 * 1_000;
 /** Between the probes of all endpoints: at most two requests a second to a service that is down. */
 export const PROBES_APART_MS = 500;
 
-/** While one question probes the status endpoint, the other events wait at most this long. */
+/** While one question probes the status endpoint, the other events wait so long. */
 export const REFERRAL_WAIT_MS = 5_000;
 
 /** By how much the probes of processes on one storage are apart: one begins, the others see it. */

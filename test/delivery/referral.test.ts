@@ -99,6 +99,10 @@ describe("an event whose only id is a login session's", () => {
   );
 
   it.each([
+    ["302, as a page of maintenance does", says(302)],
+    ["405", says(405)],
+    ["410", says(410)],
+    ["501", says(501)],
     ["200 with no JSON", yes],
     ["200 with an empty object", { ...yes, body: {} }],
     ["200 with a text in place of yes", { ...yes, body: { hasAffiliate: "true" } }],
@@ -184,6 +188,27 @@ describe("an event whose only id is a login session's", () => {
       expect(late.length).toBeLessThanOrEqual(2 * 40);
     }
   });
+
+  it.each([
+    ["fails", says(500), 70_000],
+    ["asks for a pause", says(429, { retryAfter: "3600" }), HOUR_MS],
+  ])(
+    "rests until the status endpoint may be asked again, if that %s: nothing is claimed in vain",
+    async (_name, status, withinMs) => {
+      const { clock, service, add, answers, journal } = start(status);
+      let begun = 0;
+      journal.emitter.on("attempt", () => begun++);
+      for (let n = 0; n < 100; n++) await add("payment");
+      await clock.pass(600_000);
+      begun = 0;
+      await clock.pass(60_000);
+      // Twice for each probe: before it, and while it is under way.
+      expect(begun).toBeLessThanOrEqual(2 * 100 + 10);
+      answers.status = affiliated(true);
+      await clock.pass(withinMs);
+      expect(service.taken).toHaveLength(100);
+    },
+  );
 
   it("is also one that an earlier version named, without the prefix", async () => {
     const { clock, service, add } = start(affiliated(false));
