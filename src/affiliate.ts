@@ -19,7 +19,6 @@ import { createKeepClickId } from "./request/keep-click-id.js";
 import { createOnClick } from "./request/on-click.js";
 import { createWrapper } from "./request/on-conversion.js";
 import { affiliateOf, createAttributionOf, type RequestContext } from "./request/visitor.js";
-import { unsendable } from "./service/attempt.js";
 import { callsFor } from "./service/calls.js";
 import { createClient } from "./service/client.js";
 import { checkUndici } from "./service/connections.js";
@@ -203,7 +202,7 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
 }
 
 const SENDS_NOTHING: Parameters<typeof createClient>[0] = {
-  send: async () => unsendable(new Error("`enabled` is false")),
+  send: async () => ({ type: "no-answer", requestSent: false, error: new Error("`enabled` is false") }),
 };
 
 const UNCHECKED_TLS =

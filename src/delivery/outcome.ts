@@ -1,6 +1,5 @@
 import { isYes, leadIdOf, retryAfterMs } from "../service/answers.js";
-import { type Attempt, HeldBack, PageInstead, Unsendable } from "../service/attempt.js";
-import { errorCodeOf } from "../shared/errors.js";
+import { type Attempt, HeldBack, isUnsendable, PageInstead } from "../service/attempt.js";
 import { askedPauseMs } from "./when-again.js";
 
 /**
@@ -37,12 +36,6 @@ const REFUSED = new Set([...UNAUTHORIZED, 404, 405, 410, 501]);
 const NOT_TAKEN = new Set([408, 425, 429, 500, 503, 521, 523, 525, 526, 530]);
 // A gateway got no answer from the service, which may have read it (520, 522, 524: Cloudflare's).
 const NO_ANSWER_BEHIND = new Set([502, 504, 520, 522, 524]);
-// Undici refuses to send these, and would refuse the same request again.
-const UNSENDABLE = new Set([
-  "UND_ERR_INVALID_ARG",
-  "UND_ERR_NOT_SUPPORTED",
-  "UND_ERR_REQ_CONTENT_LENGTH_MISMATCH",
-]);
 
 /**
  * @param maybeTaken whether an earlier attempt may have been taken: then a 409 proves that it was.
@@ -56,8 +49,7 @@ export function outcomeOf(
     if (attempt.requestSent) return { type: "ambiguous" };
     // Not by undici's code for an abort, which is also its code for a proxy that refuses.
     if (attempt.error instanceof HeldBack) return { type: "unsent" };
-    const isUnsendable = attempt.error instanceof Unsendable || UNSENDABLE.has(errorCodeOf(attempt.error));
-    return { type: isUnsendable ? "unsendable" : "unreachable" };
+    return { type: isUnsendable(attempt) ? "unsendable" : "unreachable" };
   }
 
   const { status } = attempt;

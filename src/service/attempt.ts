@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { errorCodeOf } from "../shared/errors.js";
 import type { ListLinks } from "../shared/linked-list.js";
 import { type BodyHeaders, errorStatusOf, LONGEST_BODY, readBody } from "./body.js";
 
@@ -48,9 +49,20 @@ export class PageInstead extends Error {
   }
 }
 
-/** A request that cannot be made: each attempt at the event would fail in this way. */
-export class Unsendable extends Error {
+class Unsendable extends Error {
   readonly code = "ERR_UNSENDABLE";
+}
+
+// Undici refuses to send these, and would refuse the same request again.
+const UNSENDABLE = new Set([
+  "UND_ERR_INVALID_ARG",
+  "UND_ERR_NOT_SUPPORTED",
+  "UND_ERR_REQ_CONTENT_LENGTH_MISMATCH",
+]);
+
+/** Whether the request cannot be made, now or later. */
+export function isUnsendable({ requestSent, error }: NoAnswer): boolean {
+  return !requestSent && (error instanceof Unsendable || UNSENDABLE.has(errorCodeOf(error)));
 }
 
 export function unsendable(cause: Error): NoAnswer {
@@ -151,7 +163,8 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, ListLinks<Att
     } else if (isPage) {
       onEnd({ type: "no-answer", requestSent, error: new PageInstead(status) });
     } else {
-      const isUnreadable = !error && body === undefined && this.#length > 0;
+      const isWhole = !error && this.#length <= LONGEST_BODY;
+      const isUnreadable = isWhole && body === undefined && this.#length > 0;
       const said = { ...this.#head, ...(isUnreadable && { isUnreadable }) };
       onEnd({ type: "answer", body, ...said, status: errorStatusOf(body) ?? status });
     }

@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import type { Clock } from "../shared/clock.js";
-import { errorCodeOf, NoAnswerError, TrackingApiError } from "../shared/errors.js";
+import { ArgumentError, errorCodeOf, errorFrom, NoAnswerError, TrackingApiError } from "../shared/errors.js";
 import {
   type ClickAnswer,
   clickAnswer,
@@ -15,6 +15,7 @@ import {
   statusAnswer,
   type TrackingStatus,
 } from "./answers.js";
+import { isUnsendable } from "./attempt.js";
 import {
   type Call,
   type ClickRequest,
@@ -58,10 +59,17 @@ export function createClient(
 ): TrackingClient {
   const calls = callsFor(clientId);
 
-  async function ask(call: Call): Promise<unknown> {
+  async function ask(make: () => Call): Promise<unknown> {
+    let call: Call;
+    try {
+      call = make();
+    } catch (error) {
+      throw error instanceof ArgumentError ? error : unusable(errorFrom(error));
+    }
     const attempt = await transport.send(call, { isOfHost: true });
     if (attempt.type === "no-answer") {
       const { requestSent, error } = attempt;
+      if (isUnsendable(attempt)) throw unusable(error);
       throw new NoAnswerError(
         `${call.method} ${call.path}: no answer, and the request ${requestSent ? "may have arrived" : "was not sent"}: ${hide(error.message || errorCodeOf(error))}`,
         requestSent,
@@ -75,18 +83,18 @@ export function createClient(
       : {};
   }
 
-  async function post<T>(call: Call, answer: z.ZodMiniType<T>, options: CallOptions = {}): Promise<T> {
-    return answer.parse(await ask({ ...call, ...options }));
+  async function post<T>(make: () => Call, answer: z.ZodMiniType<T>, options: CallOptions = {}): Promise<T> {
+    return answer.parse(await ask(() => ({ ...make(), ...options })));
   }
 
   return {
-    click: async (click, options) => post(calls.click(click), clickAnswer, options),
-    registration: async (registration, options) =>
-      post(calls.registration(registration), registrationAnswer, options),
-    registrationLead: async (lead, options) => post(calls.registrationLead(lead), leadAnswer, options),
-    paymentLead: async (lead, options) => post(calls.paymentLead(lead), paymentAnswer, options),
+    click: (click, options) => post(() => calls.click(click), clickAnswer, options),
+    registration: (registration, options) =>
+      post(() => calls.registration(registration), registrationAnswer, options),
+    registrationLead: (lead, options) => post(() => calls.registrationLead(lead), leadAnswer, options),
+    paymentLead: (lead, options) => post(() => calls.paymentLead(lead), paymentAnswer, options),
     async status(sessionId) {
-      const answer = statusAnswer.safeParse(await ask(calls.status(sessionId)));
+      const answer = statusAnswer.safeParse(await ask(() => calls.status(sessionId)));
       if (answer.success) return answer.data;
       throw new TrackingApiError({
         status: 200,
@@ -95,4 +103,8 @@ export function createClient(
       });
     },
   };
+}
+
+function unusable({ message }: Error): ArgumentError {
+  return new ArgumentError(`client: an argument cannot be sent: ${message}`);
 }

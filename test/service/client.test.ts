@@ -1,4 +1,4 @@
-import { ArgumentError, NoAnswerError, TrackingApiError } from "express-affiliate";
+import { ArgumentError, NoAnswerError, TrackingApiError, type TrackingClient } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyCharacter } from "../helpers/any-character.js";
@@ -123,6 +123,17 @@ describe("client", () => {
     for (const id of ["", ".", "..", "\ud800", 42, undefined]) {
       await expect(client.status(id as string)).rejects.toMatchObject({ code: "ERR_AFFILIATE_ARGUMENT" });
     }
+  });
+
+  it.each<[string, (client: TrackingClient) => Promise<unknown>]>([
+    ["a bigint", (client) => client.paymentLead({ customerEmail: "a@b.example", leadValue: 10n as never })],
+    ["a key of two lines", (client) => client.click({ affiliateReference: "A" }, { idempotencyKey: "a\nb" })],
+    ["nothing", (client) => client.click(undefined as never)],
+  ])("rejects with an `ArgumentError`, and sends nothing, if it gets %s", async (_name, call) => {
+    const { client, received } = await clientOf();
+    const error = await call(client).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(ArgumentError);
+    expect(received).toEqual([]);
   });
 
   it("rejects with what the service's error body says", async () => {
