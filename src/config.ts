@@ -128,6 +128,7 @@ const OF_A_DISABLED_TRACKER = {
   proxy: undefined,
   outbox: undefined,
   delivery: undefined,
+  signed: undefined,
 } as const satisfies Partial<AffiliateOptions>;
 
 /** @throws OptionsError that lists everything that is wrong with the options. */

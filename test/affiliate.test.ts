@@ -40,7 +40,7 @@ it("a shop answers while the service is down, and reports when it is back", asyn
 describe("the tracker", () => {
   it.each([
     ["no address and no client id", { clientId: Number.NaN, apiKey: "" }],
-    ["an address that is none", { baseUrl: "", clientId: undefined, delivery: false }],
+    ["an address that is none", { baseUrl: "", clientId: undefined, delivery: false, signed: "" }],
   ] as const)("opens, stores and sends nothing if it is not enabled, with %s", async (_, options) => {
     const directory = join(scratchDirectory(), "outbox");
     const outbox = diskOutbox({ directory });
