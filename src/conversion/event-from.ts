@@ -106,9 +106,9 @@ export function unknownFields(kind: EventKind, input: unknown): string[] {
 /** The ids in a report that are ignored, with what each is. */
 export function ignoredIds(kind: EventKind, input: unknown): { name: string; id: unknown }[] {
   return entriesOf(input).flatMap(([name, id]) => {
-    const isVisitors = VISITORS.includes(name) && NAMES[kind].includes(name);
-    const isIgnored = name.endsWith("Id") && isTextOfNothing(id);
-    return isIgnored || (isVisitors && typeof (id ?? "") !== "string") ? [{ name, id }] : [];
+    if (!NAMES[kind].includes(name) || !name.endsWith("Id")) return [];
+    const isNone = isTextOfNothing(id) || (VISITORS.includes(name) && typeof (id ?? "") !== "string");
+    return isNone ? [{ name, id }] : [];
   });
 }
 

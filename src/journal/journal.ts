@@ -123,9 +123,8 @@ export function createJournal(parts: {
     },
     /** A value that is no id, such as a number; logged once for each place. */
     noId(place: string, id: unknown) {
-      if (!isNews(place)) return;
       const what = typeof id === "string" ? `the text "${id}"` : kindOf(id);
-      log("warn", `${place} is ${what}, which is no id; it is ignored`);
+      once("warn", place, `${place} is ${what}, which is no id; it is ignored`);
     },
     /** Resolves when its outcome is known; with `orAttempted`, also when an attempt has failed. */
     ended(id: string, { orAttempted = false } = {}): { readonly promise: Promise<void>; cancel(): void } {

@@ -68,6 +68,13 @@ it("a listener that throws keeps no other from hearing, and is named in the log"
   expect(lines).toEqual(['warn express-affiliate: a listener of "delivered" threw: Error: mine']);
 });
 
+it("an id that is none is told of, however many unknown fields strangers have sent", () => {
+  const { lines, journal } = startJournal();
+  for (let nth = 0; nth < 100; nth++) journal.notSent("payment", [`field${nth}`]);
+  journal.noId("the cookie `svc_click_id`", "undefined");
+  expect(lines.at(-1)).toContain('the cookie `svc_click_id` is the text "undefined"');
+});
+
 describe("a wait for an event", () => {
   const isOver = (wait: Promise<void>) =>
     Promise.race([wait.then(() => true), new Promise((resolve) => setImmediate(resolve, false))]);
