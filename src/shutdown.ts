@@ -42,7 +42,8 @@ export function createShutdown(parts: {
   const isSettled = () => due() === 0 && outbox.counts().trouble === undefined;
 
   // Its timers are not unref'ed: the caller waits for this.
-  async function flush({ timeoutMs = DEFAULT_TIMEOUT_MS }: TimeLimit = {}) {
+  async function flush(options?: TimeLimit) {
+    const timeoutMs = options?.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const deadline = monotonic() + timeoutMs;
     // Other processes' events count too, and may not be counted yet.
     await waitAtMost(timeoutMs, outbox.look());
@@ -119,8 +120,8 @@ export function createShutdown(parts: {
       return closing !== undefined;
     },
     flush,
-    close({ timeoutMs = DEFAULT_TIMEOUT_MS }: TimeLimit = {}) {
-      closing ??= closeAll(timeoutMs);
+    close(options?: TimeLimit) {
+      closing ??= closeAll(options?.timeoutMs ?? DEFAULT_TIMEOUT_MS);
       return closing;
     },
   };

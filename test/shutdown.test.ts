@@ -162,17 +162,18 @@ describe.concurrent("close", () => {
     expect((await run.over).code).toBe(0);
   });
 
-  it("does not reject if the outbox or the way to the service does not close, and says so", async () => {
+  it("does not reject if its options are null, or if the outbox or the way to the service does not close, and says so", async () => {
     const lines: string[] = [];
     const logger = { warn() {}, error: (line: string) => lines.push(line) };
     const fails = throwing("it is stuck");
-    const { close } = createShutdown({
+    const { close, flush } = createShutdown({
       outbox: { ...recordingOutbox(), close: fails },
       delivery: { stop() {} },
       transport: { abort() {}, close: async () => fails() },
       journal: createJournal({ logger, clock: systemClock }),
     });
-    expect(await close()).toEqual({ left: 0, durable: false });
+    expect(await flush(null as never)).toEqual({ settled: true, left: 0 });
+    expect(await close(null as never)).toEqual({ left: 0, durable: false });
     expect(lines).toEqual([
       "express-affiliate: the recording outbox did not close: Error: it is stuck",
       "express-affiliate: the way to the service did not close: Error: it is stuck",
