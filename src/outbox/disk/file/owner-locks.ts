@@ -41,7 +41,10 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
     const { ino } = fstatSync(file);
     closeSync(file);
     const db = lock(lockPath, PATIENCE_MS);
-    if (db) own = { db, ino };
+    if (!db) return;
+    own = { db, ino };
+    // Another process may have taken this one for ended before it had the lock, and removed the file.
+    acquire();
   }
 
   function release(): void {
@@ -51,9 +54,11 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
     own = undefined;
   }
 
-  function hasEnded(other: string): boolean {
+  /** `before` is called while no process can take the lock. */
+  function hasEnded(other: string, before = () => {}): boolean {
     if (other === owner || !lockFileOf(other)) return false;
     const taken = lock(lockPathOf(other));
+    if (taken) before();
     taken?.close();
     return taken !== undefined;
   }
@@ -77,7 +82,7 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
     removeEnded(owners: readonly string[]): void {
       harmless(() => {
         for (const other of others()) {
-          if (!owners.includes(other) && hasEnded(other)) rmSync(lockPathOf(other), { force: true });
+          if (!owners.includes(other)) hasEnded(other, () => rmSync(lockPathOf(other), { force: true }));
         }
       });
     },
