@@ -1,6 +1,7 @@
-import { closeSync, lstatSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, copyFileSync, lstatSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { OutboxError } from "../../../shared/errors.js";
+import { harmless } from "../../../shared/harmless.js";
 import { makeDirectory, protectDirectory, protectFiles, statIfThere } from "./access.js";
 import { FORMAT, migrations } from "./dialect.js";
 import { type Database, failureOf, loadEngine, transactionsOf, whenFree } from "./sqlite.js";
@@ -49,7 +50,7 @@ export function openFile(path: string, options: EngineAndOptions): OpenFile {
   protectDirectory(path);
   create(path);
   protectFiles(path);
-  return openChecked(path, options, () => {});
+  return openChecked(path, options, (db) => removeLogOfAnother(db, path));
 }
 
 /**
@@ -114,14 +115,23 @@ function watch(path: string): () => boolean {
 
 /** Never opens an existing file: closing it would drop this process's own locks on it. */
 function create(path: string): void {
-  // SQLite would take a deleted file's log for the new file's.
-  for (const suffix of BESIDE)
-    if (!lstatSync(path, { throwIfNoEntry: false })) rmSync(path + suffix, { force: true });
   try {
     closeSync(openSync(path, "wx", 0o600));
   } catch (error) {
     if ((error as { code?: string }).code !== "EEXIST") throw error;
   }
+}
+
+/**
+ * SQLite would take a deleted file's log for that of a new file. An empty file has none of its own,
+ * nor gets one from another process while it is locked.
+ */
+function removeLogOfAnother(db: Database, path: string): void {
+  const isEmpty = () => db.prepare("pragma page_count").get().page_count === 0;
+  if (!isEmpty()) return;
+  db.exec("begin exclusive");
+  if (isEmpty()) for (const suffix of BESIDE) rmSync(path + suffix, { force: true });
+  db.exec("commit");
 }
 
 /** Locks the file for this process alone if this version of SQLite cannot share one. */
@@ -196,16 +206,14 @@ function versionOf(db: Database, path: string): number {
   return version;
 }
 
-/** Moves a damaged file and its log aside, for an operator to look at. Returns its new path. */
+/**
+ * Moves a damaged file aside, with a copy of its log, for an operator to look at. Returns its new
+ * path. Who makes the next file removes the log: by then it may be that file's own.
+ */
 export function setAside(path: string): string {
   const aside = `${path}.damaged-${new Date().toISOString().replaceAll(":", "")}`;
+  harmless(() => copyFileSync(`${path}-wal`, `${aside}-wal`));
   renameSync(path, aside);
-  try {
-    renameSync(`${path}-wal`, `${aside}-wal`);
-  } catch {
-    // There was none.
-  }
-  rmSync(`${path}-shm`, { force: true });
   return aside;
 }
 

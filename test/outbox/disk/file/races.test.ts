@@ -1,17 +1,33 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { OutboxEvent } from "express-affiliate";
 import { expect, test, vi } from "vitest";
+import { setAside } from "../../../../src/outbox/disk/file/file.js";
 import { createOwnerLocks } from "../../../../src/outbox/disk/file/owner-locks.js";
-import { engine } from "../../../helpers/disk-store.js";
+import { sample } from "../../../contract/samples.js";
+import { diskOf, engine } from "../../../helpers/disk-store.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 
-/** Called once, before the next lock is taken. */
-const { meanwhile } = vi.hoisted(() => ({ meanwhile: [] as (() => void)[] }));
+/** Each is called once: before the next lock is taken, and after the next call of the file system. */
+const { beforeLock, afterCall } = vi.hoisted(() => ({
+  beforeLock: [] as (() => void)[],
+  afterCall: { lstatSync: [] as (() => void)[], renameSync: [] as (() => void)[] },
+}));
+
+vi.mock("node:fs", async (original) => {
+  const fs = await original<typeof import("node:fs")>();
+  const hooked = (name: "lstatSync" | "renameSync") => (path: never, to: never) => {
+    const result = fs[name](path, to);
+    afterCall[name].shift()?.();
+    return result;
+  };
+  return { ...fs, lstatSync: hooked("lstatSync"), renameSync: hooked("renameSync") };
+});
 
 vi.mock("../../../../src/outbox/disk/file/sqlite.js", async (original) => {
   const sqlite = await original<typeof import("../../../../src/outbox/disk/file/sqlite.js")>();
   const whenFree: typeof sqlite.whenFree = (attempt, waitMs) => {
-    meanwhile.shift()?.();
+    beforeLock.shift()?.();
     return sqlite.whenFree(attempt, waitMs);
   };
   return { ...sqlite, whenFree };
@@ -20,11 +36,31 @@ vi.mock("../../../../src/outbox/disk/file/sqlite.js", async (original) => {
 test("the disk outbox keeps its lock file if another process removes it before it is locked", () => {
   const path = join(scratchDirectory(), "outbox.db");
   const [one, other] = ["one", "other"].map((owner) => createOwnerLocks(path, { engine, owner }));
-  meanwhile.push(() => other?.removeEnded([]));
+  beforeLock.push(() => other?.removeEnded([]));
   one?.acquire();
 
   expect(existsSync(`${path}.owner-one`)).toBe(true);
   expect(other?.isGone("one")).toBe(false);
   one?.release();
   expect(existsSync(`${path}.owner-one`)).toBe(false);
+});
+
+test("the disk outbox leaves the log alone of a file that another process makes at the same moment", async () => {
+  const directory = scratchDirectory();
+  const [first, second] = [sample("payment"), sample("payment")];
+  const storing: Promise<unknown>[] = [];
+  const other = (event: OutboxEvent) => () =>
+    storing.push(diskOf({ owner: event.id }, directory).append(event));
+  afterCall.lstatSync.push(other(first));
+  const one = diskOf({ owner: "one" }, directory);
+  expect(await storing[0]).toEqual(["queued"]);
+  expect(await one.append(first)).toEqual(["duplicate"]);
+  expect((await diskOf({ owner: "third" }, directory).counts()).queued).toBe(1);
+
+  // As if it were damaged.
+  afterCall.renameSync.push(other(second));
+  const aside = setAside(one.path);
+  expect(await storing[1]).toEqual(["queued"]);
+  expect(await diskOf({ owner: "fourth" }, directory).append(second)).toEqual(["duplicate"]);
+  expect(existsSync(`${aside}-wal`)).toBe(true);
 });
