@@ -5,7 +5,9 @@ export const MIB = 1024 * 1024;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 const aPositiveInteger = { error: "must be a positive integer" };
-const aLease = { error: "must be a number of milliseconds, at least 1,000" };
+// So that a lease beyond two hours is known to be wrong, and no timer's time is too long.
+const LONGEST_LEASE_MS = 3_600_000;
+const aLease = { error: "must be a number of milliseconds, at least 1,000 and at most 3,600,000" };
 
 export const positiveInteger = (usual: number) =>
   z._default(z.int(aPositiveInteger).check(z.minimum(1, aPositiveInteger)), usual);
@@ -14,6 +16,6 @@ export const positiveInteger = (usual: number) =>
 export const durableOptions = {
   maxDeadLetters: positiveInteger(10_000),
   rememberMs: positiveInteger(30 * DAY_MS),
-  leaseMs: z.int(aLease).check(z.minimum(1_000, aLease)),
+  leaseMs: z.int(aLease).check(z.minimum(1_000, aLease), z.maximum(LONGEST_LEASE_MS, aLease)),
   maxMemoryBytes: positiveInteger(64 * MIB),
 };

@@ -36,8 +36,8 @@ export interface DiskOutboxOptions {
   readonly rememberMs?: number | undefined;
   /**
    * How long a process may be without a heartbeat before another one takes over its claims, in
-   * milliseconds. If a process is known to have ended, its claims are taken over at once. Default
-   * 20,000. If processes on one directory have different values, each has its own.
+   * milliseconds, at most an hour. If a process is known to have ended, its claims are taken over at
+   * once. Default 20,000. If processes on one directory have different values, each has its own.
    */
   readonly leaseMs?: number | undefined;
   /**

@@ -28,13 +28,9 @@ export interface SqlOutboxOptions {
 
 export const flag = (usual: boolean) => z._default(z.boolean({ error: "must be true or false" }), usual);
 
-// So that a lease beyond two hours is known to be wrong.
-const LONGEST_LEASE_MS = 3_600_000;
-const aLease = { error: "must be at most 3,600,000 milliseconds" };
-
 export const sqlOptions = {
   ...durableOptions,
-  leaseMs: z._default(durableOptions.leaseMs.check(z.maximum(LONGEST_LEASE_MS, aLease)), 60_000),
+  leaseMs: z._default(durableOptions.leaseMs, 60_000),
   migrate: flag(true),
   pollMs: positiveInteger(1_000),
   maxEvents: positiveInteger(1_000_000),

@@ -41,6 +41,11 @@ test("the disk outbox says at the start which package to install if Node has no 
   expectError(find, "ENGINE", "npm install @photostructure/sqlite");
 });
 
+test("the disk outbox refuses a lease of more than an hour", () => {
+  const options = { directory: scratchDirectory(), leaseMs: 1e10 };
+  expect(() => diskOutbox(options)).toThrow(/`leaseMs` must be .* at most 3,600,000/);
+});
+
 test("the disk outbox says at the start that a later version of the package has written the file", () => {
   const directory = scratchDirectory();
   const disk = openDisk(directory);
