@@ -41,7 +41,10 @@ export async function insertWithin(
     insert.values,
   );
 
+  let isRestored = false;
+
   async function attempt(): Promise<boolean> {
+    isRestored = false;
     await host.query(`savepoint ${SAVEPOINT}`, []);
     try {
       const result = await host.query(text, values);
@@ -49,6 +52,7 @@ export async function insertWithin(
       return (Array.isArray(result) ? result : (result?.rows ?? [])).length > 0;
     } catch (error) {
       await host.query(`rollback to savepoint ${SAVEPOINT}`, []);
+      isRestored = true;
       throw error;
     }
   }
@@ -64,7 +68,9 @@ export async function insertWithin(
     const said = saidIn(error);
     if (isOfUnseenRow(said)) return false;
     const { message } = problemOf(said, schema) as Error;
-    throw refusal(`nothing was stored, and the transaction goes on: ${message}`, error);
+    // Otherwise the transaction had failed before, or its connection is gone.
+    const outcome = `nothing was stored${isRestored ? ", and the transaction goes on" : ""}`;
+    throw refusal(`${outcome}: ${message}`, error);
   }
 }
 

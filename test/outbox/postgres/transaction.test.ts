@@ -156,6 +156,17 @@ describeWithPostgres("postgresOutbox in the host's own transaction", (database) 
     );
   });
 
+  test("has failed before: the report is rejected, and is not said to be part of it", async () => {
+    const outbox = await create();
+    const { transaction, run, end } = await begin();
+    await expect(run("select 1 / 0")).rejects.toThrow();
+
+    await expect(outbox.add(sample("click"), { transaction })).rejects.toThrow(
+      "nothing was stored: current transaction is aborted",
+    );
+    await end("rollback");
+  });
+
   test("may have any `search_path`: what it finds there is not what the outbox's functions call", async () => {
     const outbox = await create();
     await sql(`
