@@ -1,7 +1,7 @@
 import { OutboxError } from "../../shared/errors.js";
 import type { Database, Statement } from "../queue/database.js";
 import { toldBy } from "../queue/told.js";
-import { DEADLOCK, DUPLICATE, isServers, LOCK_WAIT_TIMEOUT } from "./errors.js";
+import { CONNECTION_ENDED, DEADLOCK, DUPLICATE, isServers, LOCK_WAIT_TIMEOUT } from "./errors.js";
 import { withValues } from "./sql.js";
 
 /** The host's open transaction: a connection of `mysql2/promise`, or what runs statements in it. */
@@ -30,7 +30,9 @@ export async function insertWithin(
   { ready }: Pick<Database, "ready">,
 ): Promise<boolean> {
   if (!isTransaction(transaction)) {
-    throw refusal("`transaction` must have a method query(text), as the connections of mysql2/promise have");
+    throw refusal(
+      "`transaction` must have a method query(text), as the connections of mysql2/promise have, and be no pool",
+    );
   }
   try {
     // A failed insert would lock the existing row until the transaction ends.
@@ -48,7 +50,8 @@ export async function insertWithin(
         error,
       );
     }
-    throw refusal(`nothing was stored, and the transaction goes on: ${words}`, error);
+    const isOpen = number !== undefined && !CONNECTION_ENDED.has(number);
+    throw refusal(`nothing was stored${isOpen ? ", and the transaction goes on" : ""}: ${words}`, error);
   }
 }
 
@@ -82,8 +85,10 @@ async function close(transaction: MysqlTransaction): Promise<void> {
   await transaction.query("kill connection_id()").catch(() => {});
 }
 
+/** A pool runs each statement on any connection, outside the host's transaction. */
 function isTransaction(value: unknown): value is MysqlTransaction {
-  return typeof Object(value).query === "function";
+  const { query, getConnection } = Object(value);
+  return typeof query === "function" && getConnection === undefined;
 }
 
 /** In any library's shape. */

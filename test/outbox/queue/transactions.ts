@@ -448,10 +448,14 @@ export function testTransactions(
     await stage.delivers(event);
   });
 
-  test("refuses what is no transaction", async () => {
+  test("refuses what is no transaction, a pool included", async () => {
     const outbox = await create();
-    await expect(outbox.add(sample("click"), { transaction: {} })).rejects.toMatchObject({
-      code: "ERR_AFFILIATE_TRANSACTION",
-    });
+    for (const transaction of [{}, poolOfOne()]) {
+      await expect(outbox.add(sample("click"), { transaction })).rejects.toMatchObject({
+        code: "ERR_AFFILIATE_TRANSACTION",
+        message: expect.not.stringContaining("goes on"),
+      });
+    }
+    expect(await sql("select kind from $t.events")).toEqual([]);
   });
 }
