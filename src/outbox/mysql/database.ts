@@ -14,10 +14,13 @@ const LEAST_PACKET = 1_048_576;
 const ATTEMPTS = 6;
 const PAUSE_MS = 5;
 
+// SERVER_STATUS_AUTOCOMMIT, of the protocol.
+const COMMITS = 2;
+
 /** What a host may have set in a session of its pool. */
 interface Session {
-  /** A statement is a transaction of its own. */
-  readonly commits: boolean;
+  /** A statement is a transaction of its own. The host may change that: each write tells. */
+  commits: boolean;
   /** How long a statement waits for another transaction, in seconds. */
   readonly patience: number;
 }
@@ -47,20 +50,20 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
         throw new Error("the caller was told that it took too long");
       }
       destroy = () => connection.destroy();
-      let isClean = true;
+      // Each loan wraps the same connection anew.
+      const key = Object((connection as { connection?: unknown }).connection ?? connection);
+      let session = sessions.get(key);
       try {
-        // Each loan wraps the same connection anew.
-        const key = Object((connection as { connection?: unknown }).connection ?? connection);
-        const session = sessions.get(key) ?? (await sessionOf(connection));
+        session ??= await sessionOf(connection);
         sessions.set(key, session);
-        isClean = session.commits;
         const result = await work(connection, session);
         if (!session.commits) await connection.query({ sql: "commit" });
         connection.release();
         return result;
       } catch (error) {
         noteWhereLost(error);
-        if (isClean && !isLost(error) && !unrestored.has(Object(error))) connection.release();
+        if (session?.commits !== false && !isLost(error) && !unrestored.has(Object(error)))
+          connection.release();
         else connection.destroy();
         throw error;
       }
@@ -94,12 +97,12 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
 
   const inTransaction =
     <T>(work: (tx: Statements) => Promise<T>): Work<T> =>
-    async (connection) => {
+    async (connection, session) => {
       // Each statement has to see what was committed before it began.
       await connection.query({ sql: "set transaction isolation level read committed" });
       await connection.query({ sql: "start transaction" });
       try {
-        const result = await work(statementsOn(connection));
+        const result = await work(statementsOn(connection, session));
         await connection.query({ sql: "commit" });
         return result;
       } catch (error) {
@@ -112,16 +115,15 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
   const database: Database = {
     words: wordsOf(prefix),
     rows: (text, values) => repeatWhereLost(() => database.rowsOnce(text, values), isLost),
-    rowsOnce: (text, values) => prepared((connection) => statementsOn(connection).rows(text, values)),
+    rowsOnce: (text, values) => prepared((...lent) => statementsOn(...lent).rows(text, values)),
     write: (text, values) =>
-      repeatWhereLost(() => prepared((connection) => statementsOn(connection).write(text, values)), isLost),
+      repeatWhereLost(() => prepared((...lent) => statementsOn(...lent).write(text, values)), isLost),
     transaction: (work, { isPatient } = { isPatient: true }) =>
       prepared(isPatient ? inTransaction(work) : withLittlePatience(inTransaction(work))),
     insertWithin: (transaction, row) => insertWithin(transaction, row, database),
     ready() {
       readiness ??= repeatWhereLost(
-        () =>
-          on((connection) => migrate(statementsOn(connection).rows, { prefix, allowed: options.migrate })),
+        () => on((...lent) => migrate(statementsOn(...lent).rows, { prefix, allowed: options.migrate })),
         isLost,
       ).catch((error) => {
         readiness = undefined;
@@ -162,10 +164,17 @@ function withLittlePatience<T>(work: Work<T>): Work<T> {
 // A host's pool may return rows as arrays, or values as other types.
 const PLAIN = { rowsAsArray: false, nestTables: false, typeCast: true };
 
-function statementsOn(connection: MysqlConnection): Statements {
+function statementsOn(connection: MysqlConnection, session?: Session): Statements {
   const run = async (text: string, values?: Parameters<Statements["rows"]>[1]) =>
     (await connection.query({ sql: withValues(text, values), ...PLAIN }))[0];
-  return { rows: run, write: async (text, values) => (await run(text, values)).affectedRows };
+  return {
+    rows: run,
+    async write(text, values) {
+      const { affectedRows, serverStatus } = await run(text, values);
+      if (session && serverStatus !== undefined) session.commits = (serverStatus & COMMITS) !== 0;
+      return affectedRows;
+    },
+  };
 }
 
 async function sessionOf(connection: MysqlConnection): Promise<Session> {

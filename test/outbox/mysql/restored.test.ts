@@ -25,3 +25,24 @@ test.each(["rollback", "set innodb_lock_wait_timeout = 50"])(
     expect(ended).toEqual(["released", "destroyed"]);
   },
 );
+
+test("a write is committed though the host has turned `autocommit` off since the connection was used first", async () => {
+  const asked: string[] = [];
+  let serverStatus = 2;
+  const connection = {
+    async query({ sql }: { sql: string }): Promise<[unknown, unknown]> {
+      asked.push(sql);
+      if (sql.startsWith("select @@")) return [[{ autocommit: 1, patience: 50, packet: 2 ** 24 }], []];
+      return [sql.startsWith("select") ? [{ version: 1 }] : { affectedRows: 1, serverStatus }, []];
+    },
+    release: () => asked.push("release"),
+  };
+  const pool = { getConnection: async () => connection };
+  const database = openDatabase(pool as never, { prefix: "affiliate_", migrate: false });
+  expect(await database.write("delete from events")).toBe(1);
+  expect(asked.slice(-2)).toEqual(["delete from events", "release"]);
+
+  serverStatus = 0;
+  expect(await database.write("delete from events")).toBe(1);
+  expect(asked.slice(-3)).toEqual(["delete from events", "commit", "release"]);
+});
