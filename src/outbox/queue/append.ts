@@ -10,12 +10,11 @@ interface AppendRequest {
   readonly event: OutboxEvent;
   /** Called if the event waits for a host's transaction. */
   readonly waits: (() => void) | undefined;
-  resolve(outcome: Stored): void;
-  reject(error: unknown): void;
 }
 
 const AT_ONCE = 64;
 const LOOK_MS = 50;
+const AWAY_MS = 500;
 // Of the five seconds that a tracker's close() takes by default.
 const LOOKS_ON_CLOSING_MS = 3_000;
 
@@ -36,97 +35,93 @@ export function createAppend(options: {
   isBusy: (error: unknown) => boolean;
 }) {
   const { name, clock, attempt, isLost, isBusy } = options;
-  const blocked: AppendRequest[] = [];
-  let cancelLook: (() => void) | undefined;
+  /** By names of their visitors: resolves once the last of the events that wait is stored. */
+  const waiting = new Map<string, Promise<void>>();
+  let lastLook: Promise<unknown> = Promise.resolve();
   let isClosed = false;
   let cancelEnd = () => {};
 
-  // One call at a time, so that no event overtakes a blocked one that is tried again. If a call
-  // fails, so does everything behind it: otherwise a later event could be stored before an earlier
-  // one.
-  const inTurn = inBatches<AppendRequest | "blocked", void>(storeInTurn, {
-    max: AT_ONCE,
-    failTogether: true,
-  });
+  const store = (events: readonly OutboxEvent[], report: string) =>
+    repeatWhereLost(() => attempt(events, report), isLost);
 
-  async function storeInTurn(asked: readonly (AppendRequest | "blocked")[]): Promise<[]> {
-    const fresh = asked.filter((each) => each !== "blocked");
-    let waited: AppendRequest[] = [];
-    try {
-      // Before the blocked ones, which may make the server wait for a lock.
-      await store(fresh);
-      if (asked.includes("blocked")) waited = blocked.splice(0);
-      for (let nth = 0; nth < waited.length; nth += AT_ONCE) await store(waited.slice(nth, nth + AT_ONCE));
-    } catch (error) {
-      for (const { reject } of [...fresh, ...waited, ...blocked.splice(0)]) reject(error);
-      throw error;
-    }
-    if (isClosed) rejectBlocked();
-    else if (blocked.length > 0) cancelLook ??= clock.after(LOOK_MS, lookAgain);
-    return [];
-  }
+  // One call at a time. If it fails, so does everything behind it: otherwise a later event could be
+  // stored before an earlier one.
+  const inTurn = inBatches<AppendRequest, Stored>(storeInTurn, { max: AT_ONCE, failTogether: true });
+  async function storeInTurn(asked: readonly AppendRequest[]): Promise<(Stored | Promise<Stored>)[]> {
+    const taken = new Set(waiting.keys());
+    const stored = new Map<AppendRequest, Stored>();
 
-  function lookAgain(): void {
-    cancelLook = undefined;
-    // Their callers get the error.
-    inTurn("blocked").catch(() => {});
-  }
+    const isFree = ({ event }: AppendRequest) => {
+      const keys = keysOf(event);
+      const isBehind = keys.some((key) => taken.has(key));
+      if (isBehind) for (const key of keys) taken.add(key);
+      return !isBehind;
+    };
 
-  async function store(pending: readonly AppendRequest[]): Promise<void> {
-    const free = blockBusy(pending, []);
-    if (free.length === 0) return;
-    const events = free.map(({ event }) => event);
-    const report = randomUUID();
-    try {
-      const outcomes = await repeatWhereLost(() => attempt(events, report), isLost);
-      for (const [nth, { resolve }] of free.entries()) resolve(outcomes[nth] as Stored);
-    } catch (error) {
-      if (!isBusy(error)) throw error;
-      if (free.length === 1) blockBusy(free, free);
-      // Alone, each shows whether it waits.
-      else for (const each of free) await store([each]);
-    }
-  }
-
-  /** Blocks the busy ones and their visitors' later ones. Returns the others. */
-  function blockBusy(pending: readonly AppendRequest[], busy: readonly AppendRequest[]): AppendRequest[] {
-    const keys = new Set(blocked.flatMap(({ event }) => keysOf(event)));
-    return pending.filter((each) => {
-      const visitor = keysOf(each.event);
-      const isFree = !busy.includes(each) && !visitor.some((key) => keys.has(key));
-      if (!isFree) {
-        for (const key of visitor) keys.add(key);
-        blocked.push(each);
-        each.waits?.();
+    async function storeFree(some: readonly AppendRequest[]): Promise<void> {
+      const free = some.filter(isFree);
+      if (free.length === 0) return;
+      const events = free.map(({ event }) => event);
+      try {
+        const outcomes = await store(events, randomUUID());
+        for (const [nth, each] of free.entries()) stored.set(each, outcomes[nth] as Stored);
+      } catch (error) {
+        if (!isBusy(error)) throw error;
+        if (free.length === 1) for (const key of keysOf(events[0] as OutboxEvent)) taken.add(key);
+        // Alone, each shows whether it waits.
+        else for (const each of free) await storeFree([each]);
       }
-      return isFree;
-    });
+    }
+
+    await storeFree(asked);
+    return asked.map((each) => stored.get(each) ?? wait(each));
   }
 
-  function rejectBlocked(): void {
-    const error = new OutboxError(
+  /** Stores an event once nothing that came before it holds it up. */
+  function wait({ event, waits }: AppendRequest): Promise<Stored> {
+    waits?.();
+    const keys = keysOf(event);
+    const stored = Promise.all(keys.map((key) => waiting.get(key))).then(() => storeOnceFree(event));
+    const ended = stored
+      .catch(() => {})
+      .then(() => {
+        for (const key of keys) if (waiting.get(key) === ended) waiting.delete(key);
+      });
+    for (const key of keys) waiting.set(key, ended);
+    return stored;
+  }
+
+  /** One at a time: the server makes each wait, on a connection of the host's pool. */
+  function look(event: OutboxEvent, report: string): Promise<Stored> {
+    const outcome = lastLook.then(async () => (await store([event], report))[0] as Stored);
+    lastLook = outcome.catch(() => {});
+    return outcome;
+  }
+
+  async function storeOnceFree(event: OutboxEvent): Promise<Stored> {
+    const report = randomUUID();
+    while (!isClosed) {
+      try {
+        return await look(event, report);
+      } catch (error) {
+        await new Promise<void>((resolve) => clock.after(isBusy(error) ? LOOK_MS : AWAY_MS, resolve));
+      }
+    }
+    throw new OutboxError(
       "ERR_AFFILIATE_OUTBOX_CLOSED",
       `${name}Outbox: closed while the host's own transaction about the same visitor was open`,
     );
-    for (const { reject } of blocked.splice(0)) reject(error);
   }
 
   return {
-    append: (event: OutboxEvent, waits?: () => void): Promise<Stored> =>
-      new Promise((resolve, reject) => {
-        inTurn({ event, waits, resolve, reject }).catch(reject);
-      }),
-    /** No event comes any more. Blocked ones are still tried for a while. */
+    append: (event: OutboxEvent, waits?: () => void): Promise<Stored> => inTurn({ event, waits }),
+    /** No event comes any more. Those that wait are still tried for a while. */
     stop(): void {
       cancelEnd = clock.after(LOOKS_ON_CLOSING_MS, () => {
         isClosed = true;
-        rejectBlocked();
       });
     },
-    close(): void {
-      cancelEnd();
-      cancelLook?.();
-    },
+    close: () => cancelEnd(),
   };
 }
 
