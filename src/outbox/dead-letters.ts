@@ -1,5 +1,6 @@
 import { type EventKind, type OutboxEvent, shownData } from "../conversion/events.js";
-import { OutboxError } from "../shared/errors.js";
+import { ArgumentError, OutboxError } from "../shared/errors.js";
+import { shown } from "../shared/printable.js";
 
 /**
  * Why an event was given up:
@@ -83,7 +84,15 @@ export function shownLetter(letter: DeadLetter): DeadLetter {
 export function shownLetters(stored: DeadLetters, decided: (decision: Decision) => void): DeadLetters {
   return {
     decided,
-    list: async (query) => (await stored.list(query)).map(shownLetter),
+    async list(query) {
+      const limit: unknown = query?.limit ?? Number.POSITIVE_INFINITY;
+      if (limit !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(limit) && Number(limit) >= 0)) {
+        throw new ArgumentError(
+          `deadLetters.list: \`limit\` must be a whole number that is not negative, got ${shown(limit)}`,
+        );
+      }
+      return (await stored.list(query)).map(shownLetter);
+    },
     retry: (id) => stored.retry(id),
     retryAll: (filter) => stored.retryAll(filter),
     discard: (id) => stored.discard(id),
