@@ -90,41 +90,43 @@ export function createUpkeep(
   async function repair(): Promise<void> {
     const page = (columns: string, from: string) =>
       `(select ${columns} from ${from} visitor > ? order by visitor limit ${VISITORS_AT_ONCE}) as p`;
-    const [next] = await database.rows(
-      `select max(visitor) as visitor, count(*) as number from ${page("visitor", `${queues} where`)}`,
-      [lookedUntil],
-    );
-    const wrong = await database.rows<{ visitor: string; destination: number }>(
-      `select p.visitor, p.destination from ${page("visitor, destination, head", `${queues} where`)}
-       left join ${events} e on e.seq = p.head and e.state = ${QUEUED} and e.visitor = p.visitor where e.seq is null
-       union
-       select p.visitor, p.destination from ${page("visitor, destination", `${events} where state = ${QUEUED} and`)}
-       left join ${queues} q on q.visitor = p.visitor where q.visitor is null`,
+    const queuesPage = page("visitor, head", `${queues} where`);
+    const eventsPage = page("distinct visitor", `${events} where state = ${QUEUED} and`);
+    const lastOf = (from: string) => `select max(visitor) as last, count(*) as number from ${from}`;
+    const pages = await database.rows<{ last: string; number: number }>(
+      `${lastOf(queuesPage)} union all ${lastOf(eventsPage)}`,
       [lookedUntil, lookedUntil],
     );
-    lookedUntil = Number(next?.number) === VISITORS_AT_ONCE ? next?.visitor : "";
-    for (let nth = 0; nth < wrong.length; nth += AT_ONCE) await repairSome(wrong.slice(nth, nth + AT_ONCE));
+    const wrong = await database.rows<{ visitor: string }>(
+      `select p.visitor from ${queuesPage}
+       left join ${events} e on e.seq = p.head and e.state = ${QUEUED} and e.visitor = p.visitor where e.seq is null
+       union
+       select p.visitor from ${eventsPage} left join ${queues} q on q.visitor = p.visitor where q.visitor is null`,
+      [lookedUntil, lookedUntil],
+    );
+    const full = pages.filter(({ number }) => Number(number) === VISITORS_AT_ONCE);
+    lookedUntil = full.map(({ last }) => last).sort()[0] ?? "";
+    const visitors = wrong.map(({ visitor }) => visitor);
+    for (let nth = 0; nth < visitors.length; nth += AT_ONCE)
+      await repairSome(visitors.slice(nth, nth + AT_ONCE));
   }
 
-  const repairSome = (wrong: readonly { visitor: string; destination: number }[]): Promise<void> =>
+  const repairSome = (wrong: readonly string[]): Promise<void> =>
     database.transaction(async (tx) => {
-      const rows = await tx.rows<{ visitor: string; last: number }>(
-        `select e.visitor, max(e.place) as last from ${events} e${words.byVisitorAndKind}
+      const rows = await tx.rows<{ visitor: string; destination: number; last: number }>(
+        `select e.visitor, min(e.destination) as destination, max(e.place) as last from ${events} e${words.byVisitorAndKind}
          where e.state = ${QUEUED} and e.visitor in (${marks(wrong)}) group by e.visitor`,
-        wrong.map(({ visitor }) => visitor),
+        wrong,
       );
-      const lasts = new Map(rows.map(({ visitor, last }) => [visitor, Number(last)]));
-      // A head that no event has: `refresh` finds the right one.
-      await tx.write(
-        `insert into ${queues} (visitor, destination, head, urgency, endpoint, tried, turn, due_at, place)
-         values ${marks(wrong, `(?, ?, 0, 1, 0, 0, ${RESTING}, 0, ?)`)} ${words.orIgnore("visitor")}`,
-        wrong.flatMap(({ visitor, destination }) => [visitor, Number(destination), lasts.get(visitor) ?? 0]),
-      );
-      const locked = await visitors.lock(
-        tx,
-        wrong.map(({ visitor }) => visitor),
-      );
-      await visitors.refresh(tx, locked);
+      if (rows.length > 0) {
+        // A head that no event has: `refresh` finds the right one.
+        await tx.write(
+          `insert into ${queues} (visitor, destination, head, urgency, endpoint, tried, turn, due_at, place)
+           values ${marks(rows, `(?, ?, 0, 1, 0, 0, ${RESTING}, 0, ?)`)} ${words.orIgnore("visitor")}`,
+          rows.flatMap(({ visitor, destination, last }) => [visitor, Number(destination), Number(last)]),
+        );
+      }
+      await visitors.refresh(tx, await visitors.lock(tx, wrong));
     });
 
   return {

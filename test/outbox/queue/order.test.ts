@@ -35,6 +35,44 @@ test("what comes after an event that was retried by hand goes after it, even if 
   expect(await deliverAll(disk)).toEqual(idsOf([...events, next]));
 });
 
+/** The same event so many times more, each with an id of its own. */
+function repeat(disk: Disk, { id }: OutboxEvent, times: number, visitor = "visitor"): void {
+  const columns = disk.db.prepare("select name from pragma_table_info('events')").all();
+  const others = columns.map(({ name }) => name).filter((name) => !["seq", "id", "visitor"].includes(name));
+  const names = ["id", "visitor", ...others].join();
+  disk.db.exec(`with recursive n (nth) as (select 1 union all select nth + 1 from n where nth < ${times})
+    insert into events (${names}) select id || nth, ${visitor}, ${others} from n join events on id = '${id}'`);
+}
+
+test("an event whose queue was deleted by hand is sent, however many events an earlier visitor has", async () => {
+  const disk = diskOf();
+  const [early, late] = [sample("payment", { sessionId: "a" }), sample("payment", { sessionId: "b" })];
+  await disk.append(early, late);
+  repeat(disk, early, 10_000);
+  disk.db.exec("delete from queues where visitor like '%b'");
+
+  await disk.store.lookAfter();
+
+  expect(await disk.claim(2)).toMatchObject([{ event: early }, { event: late }]);
+});
+
+test("events are sent after all queues were deleted by hand, however many there are", async () => {
+  let now = Date.now();
+  const disk = diskOf({ time: () => now });
+  const payment = sample("payment");
+  await disk.append(payment);
+  repeat(disk, payment, 10_000, "visitor || nth");
+  disk.db.exec("delete from queues");
+  const queues = () => disk.db.prepare("select count(*) as number from queues").get().number;
+
+  for (let minute = 0; minute < 2; minute++) {
+    now += 60_000;
+    await disk.store.lookAfter();
+  }
+
+  expect(queues()).toBe(10_001);
+});
+
 test("a visitor's events of a lost file go after those of the new one, and before later ones", async () => {
   const [lost, disk] = [diskOf(), diskOf()];
   const visitor = stranger();
