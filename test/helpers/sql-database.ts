@@ -46,7 +46,8 @@ export interface SqlDatabase<Pool = any, Created = SqlOutbox, Options = TestOpti
 }
 
 export function upkeepOf(database: Database, clock: Pick<Clock, "now"> = systemClock): Promise<void> {
-  return createUpkeep(database, { queues: createQueues(database), now: clock.now }).upkeep();
+  const queues = createQueues(database);
+  return createUpkeep(database, { queues, patienceMs: 60_000, now: clock.now }).upkeep();
 }
 
 /** For `$queued`. */

@@ -12,7 +12,7 @@ export interface QueueClaim extends Claim {
   readonly endpoint: number;
   /** Since when it was ready, by the database's clock. */
   readonly dueAt: number;
-  /** When its last claim or renewal was requested; `undefined` once another process has it. */
+  /** When its last claim or renewal was requested; `undefined`: by an earlier thread. */
   leasedSince: Moment | undefined;
   /** Whether a settlement of it was asked for before. */
   isAsked?: boolean;
@@ -51,37 +51,32 @@ export function createLeases(
         underWay.set(seq, Object.assign(claim, { seq, visitor }));
       }
     },
-    /** Renews the leases. Resolves to whether no other process has taken over any of the events. */
+    /**
+     * Renews the leases. Waits for no lock: what is locked is about to be settled, or the next
+     * renewal finds it. Resolves to whether it has found all.
+     */
     async renew(): Promise<boolean> {
       if (underWay.size === 0) return true;
       const since = momentBy(clock);
       const claims = [...underWay.values()];
       const visitors = claims.map(({ visitor }) => visitor);
-      const isOwn = `turn = ${CLAIMED} and claimed_by = ? and visitor in (${marks(visitors)})`;
-      const values = [worker, ...visitors];
-      const renewed = new Map<number, boolean>();
-      await database.transaction(async (tx) => {
-        const stillClaimed = await tx.rows(`select visitor, head from ${queues} where ${isOwn}`, values);
-        // Waits for no lock: what is locked is about to be settled, or the next renewal finds it.
-        const free = words.isSerial
-          ? stillClaimed
-          : await tx.rows(`select visitor from ${queues} where ${isOwn}${words.skipLocked}`, values);
-        const names = free.map(({ visitor }) => visitor);
-        if (names.length > 0) {
+      const renewed = await database.transaction(async (tx) => {
+        const own = await tx.rows(
+          `select visitor, head from ${queues}
+           where turn = ${CLAIMED} and claimed_by = ? and visitor in (${marks(visitors)})${words.skipLocked}`,
+          [worker, ...visitors],
+        );
+        if (own.length > 0) {
           await tx.write(
-            `update ${queues} set due_at = ${now} + ${leaseMs} where visitor in (${marks(names)})`,
-            names,
+            `update ${queues} set due_at = ${now} + ${leaseMs} where visitor in (${marks(own)})`,
+            own.map(({ visitor }) => visitor),
           );
         }
-        renewed.clear();
-        for (const { visitor, head } of stillClaimed) renewed.set(Number(head), names.includes(visitor));
+        return new Set(own.map(({ head }) => Number(head)));
       });
-      for (const claim of claims) {
-        const isRenewed = renewed.get(claim.seq);
-        if (isRenewed) claim.leasedSince = since;
-        else if (isRenewed === undefined) claim.leasedSince = undefined;
-      }
-      return claims.every(({ leasedSince }) => leasedSince !== undefined);
+      const held = claims.filter(({ seq }) => renewed.has(seq));
+      for (const claim of held) claim.leasedSince = since;
+      return held.length === claims.length;
     },
   };
 }

@@ -72,7 +72,8 @@ export function createQueue(
   const { words } = database;
   const { events, queues: table, now } = words;
   const underWay: UnderWay = new Map();
-  const serverClock = createServerClock(clock, Math.max(leaseMs, LEAST_PATIENCE_MS));
+  const patienceMs = Math.max(leaseMs, LEAST_PATIENCE_MS);
+  const serverClock = createServerClock(clock, patienceMs);
   const enqueue = createEnqueue(database);
   const queues = createQueues(database);
   const burial = createBurial(database, { queues, counts, onDeath });
@@ -235,7 +236,7 @@ export function createQueue(
     holding,
     /** It trusts the earliest of the clocks: one that is ahead would forget ids early. */
     ...createUpkeep(database, {
-      queues,
+      ...{ queues, patienceMs },
       now: () => Math.min(clock.now(), serverClock.latest ?? Number.POSITIVE_INFINITY),
     }),
     /** Takes the database's time, so that one that is set ahead ends no lease. */

@@ -9,15 +9,18 @@ const VISITORS_AT_ONCE = 10_000;
 // The longest rest is an hour, and so is the longest lease.
 const FARTHEST_MS = 2 * 3_600_000;
 
-/** Once a minute. Several processes may do so at a time. */
+/**
+ * Once a minute. Several processes may do so at a time.
+ *
+ * @param options.patienceMs each running process renews its leases more often.
+ */
 export function createUpkeep(
   database: Database,
-  { queues: visitors, now: ownNow }: { queues: ReturnType<typeof createQueues>; now: () => number },
+  options: { queues: ReturnType<typeof createQueues>; patienceMs: number; now: () => number },
 ) {
+  const { queues: visitors, patienceMs, now: ownNow } = options;
   const { words } = database;
   const { events, queues, now } = words;
-  /** Leases that were too long the last time. */
-  let farLeases = new Set<string>();
   let lookedUntil = "";
 
   /**
@@ -61,24 +64,21 @@ export function createUpkeep(
     return rows.length;
   }
 
-  /** A rest or a lease that ends later than any can is over: the database's clock was set back. */
+  /**
+   * A rest that ends later than any can is over, and a lease ends unless its process renews it: the
+   * database's clock was set back.
+   */
   async function endFar(): Promise<void> {
-    const isFar = (turn: number) => `turn = ${turn} and due_at > ${now} + ${FARTHEST_MS}`;
-    const resting = await database.rows(
-      `select visitor from ${queues} where ${isFar(RESTING)} limit ${AT_ONCE}`,
-    );
-    const claimed = await database.rows(
-      `select visitor, due_at from ${queues} where ${isFar(CLAIMED)} limit ${AT_ONCE}`,
-    );
-    // A process that lives has renewed its lease meanwhile.
-    const before = farLeases;
-    farLeases = new Set(claimed.map(({ visitor, due_at }) => `${due_at} ${visitor}`));
-    const left = claimed.filter(({ visitor, due_at }) => before.has(`${due_at} ${visitor}`));
-    const over = [...resting, ...left].map(({ visitor }) => visitor);
-    if (over.length > 0) {
+    for (const [turn, end] of [
+      [RESTING, now],
+      [CLAIMED, `${now} + ${patienceMs}`],
+    ]) {
+      const isFar = `turn = ${turn} and due_at > ${now} + ${FARTHEST_MS}`;
+      const far = await database.rows(`select visitor from ${queues} where ${isFar} limit ${AT_ONCE}`);
+      if (far.length === 0) continue;
       await database.write(
-        `update ${queues} set due_at = ${now} where visitor in (${marks(over)}) and due_at > ${now} + ${FARTHEST_MS}`,
-        over,
+        `update ${queues} set due_at = ${end} where visitor in (${marks(far)}) and ${isFar}`,
+        far.map(({ visitor }) => visitor),
       );
     }
   }

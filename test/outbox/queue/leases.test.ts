@@ -79,20 +79,6 @@ function testLeases(database: SqlDatabase): void {
     },
   );
 
-  test("a process that goes on does not renew what another has taken over, and does not believe that it has it", async () => {
-    const clock = clockAt();
-    const leaseMs = 1_000;
-    await using stage = await Stage.open(() => create({ leaseMs }, clock));
-    const { live } = await stage.handOver(sample("payment"));
-    const until = Date.now() + 3_600_000;
-
-    await database.claimAll(until);
-    await expect.poll(() => live.isHeld?.()).toBe(false);
-
-    const [row] = await sql("select claimed_by, due_at from $t.queues");
-    expect({ ...row, due_at: Number(row.due_at) }).toEqual({ claimed_by: "another", due_at: until });
-  });
-
   test("what may have been sent before a process stood still stays held", async () => {
     const clock = clockAt();
     await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));

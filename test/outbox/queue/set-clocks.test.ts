@@ -83,7 +83,7 @@ function testServerClocks<Pool>(database: SqlDatabase<Pool>): void {
     world.offset = -back;
     await world.pass(LEASE_MS);
     expect(stage.delivery.ids).toEqual([]);
-    // Upkeep finds twice that it was not renewed.
+    // Upkeep makes its lease shorter, and nobody renews it.
     await world.pass(2 * MINUTE_MS);
 
     expect(stage.delivery.ids).toEqual([event.id]);
