@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import { createInterface } from "node:readline";
 import { expect, test, vi } from "vitest";
 import { type Clock, systemClock } from "../../../src/shared/clock.js";
 import { retryIn } from "../../contract/recorder.js";
@@ -10,46 +8,12 @@ import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 import type { OwnServer } from "../../helpers/own-server.js";
 import { describeWithPostgresServer } from "../../helpers/postgres.js";
 import type { SqlDatabase } from "../../helpers/sql-database.js";
-import { runNode, userProject } from "../../helpers/user-project.js";
 
 const HOUR_MS = 3_600_000;
 
-/** Modules that export `outboxOf`. */
-const POSTGRES = `
-import { postgresOutbox } from "express-affiliate/postgres";
-import pg from "pg";
-
-export const outboxOf = (connectionString, schema) =>
-  postgresOutbox({ pool: new pg.Pool({ connectionString }), schema, leaseMs: 1_000 });
-`;
-const MARIADB = `
-import { mysqlOutbox } from "express-affiliate/mysql";
-import mysql from "mysql2/promise";
-
-export const outboxOf = (uri, prefix) => mysqlOutbox({ pool: mysql.createPool(uri), prefix, leaseMs: 1_000 });
-`;
-
-/** A host that reports a click and two payments to a service that never answers. */
-const VICTIM = `
-import { affiliate } from "express-affiliate";
-import { outboxOf } from "./outbox.mjs";
-import { createServer } from "node:http";
-
-const outbox = outboxOf(...process.argv.slice(2));
-const service = createServer((req) => req.resume().on("end", () => console.log(req.url))).listen(0, "127.0.0.1", () => {
-  const tracker = affiliate({ baseUrl: "http://127.0.0.1:" + service.address().port, clientId: 1, outbox });
-  tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "one" });
-  tracker.trackPayment({ paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 }, { clickId: "two" });
-  tracker.trackPayment({ paymentId: 2, customerEmail: "ann@shop.example", leadValue: 9 }, { clickId: "two" });
-});
-`;
-
 /** What processes and either database's server may do at the worst moment. */
-function testFaults(
-  database: SqlDatabase,
-  victim: { readonly program: string; readonly driver: string; readonly args: () => readonly string[] },
-): void {
-  const { create, reopen, sql, begin, claimAll } = database;
+function testFaults(database: SqlDatabase): void {
+  const { create, sql, begin, claimAll } = database;
   const server = () => database.own as OwnServer;
 
   test("an event waits in memory while the server does not answer, and its receipt is there within a second", async () => {
@@ -91,23 +55,6 @@ function testFaults(
     expect(stage.outbox.counts().trouble).toBeUndefined();
   });
 
-  test("an event taken over, and given back untried, is as much in doubt as before", async () => {
-    const event = sample("payment");
-    const dead = await create();
-    await dead.add(event);
-    await claimAll(1);
-    await dead.close();
-    {
-      await using stage = await Stage.open(() => reopen());
-      stage.start();
-      expect((await stage.delivery.next()).live.interrupted).toBe(true);
-    }
-
-    await using stage = await Stage.open(() => reopen());
-    stage.start();
-    expect((await stage.delivery.next()).live).toMatchObject({ event, interrupted: true });
-  });
-
   test("a lease is renewed without waiting for another visitor's row, and what is locked is not taken for lost", async () => {
     let wall = 0;
     const clock: Clock = { now: () => wall, monotonic: () => 0, after: systemClock.after };
@@ -144,48 +91,14 @@ function testFaults(
     const left = await sql("select history from $queued where claimed_by is not null");
     expect(left).toEqual([{ history: null }, { history: null }]);
   });
-
-  test("takes over from a process that was killed: its payment under way is held, its click goes out again", async () => {
-    await (await create()).close();
-    const files = { "victim.mjs": VICTIM, "outbox.mjs": victim.program };
-    const project = await userProject(files, ["express", victim.driver]);
-    const child = runNode(project, ["victim.mjs", ...victim.args()]);
-    const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]();
-    const paths = [(await lines.next()).value, (await lines.next()).value];
-    expect(paths.map((path) => path.split("/").at(-1)).sort()).toEqual(["click", "payment"]);
-    child.kill("SIGKILL");
-    await once(child, "exit");
-
-    await using stage = await Stage.open(() => reopen(), 1);
-    stage.start();
-    const taken = await stage.take(2);
-
-    expect(taken.map(({ live }) => [live.event.kind, live.interrupted]).sort()).toEqual([
-      ["click", true],
-      ["payment", true],
-    ]);
-    for (const { settle } of taken) settle({ type: "delivered" });
-    const { live } = await stage.delivery.next();
-    expect(live).toMatchObject({ interrupted: false, event: { kind: "payment" } });
-  });
 }
 
-describeWithMariaDbServer("faults of MariaDB and of processes on it", (database) =>
-  testFaults(database, {
-    program: MARIADB,
-    driver: "mysql2",
-    args: () => [database.server.uri, database.prefix],
-  }),
-);
+describeWithMariaDbServer("faults of MariaDB and of processes on it", testFaults);
 
 describeWithPostgresServer("faults of PostgreSQL and of processes on it", (database) => {
   const { create, sql } = database;
 
-  testFaults(database, {
-    program: POSTGRES,
-    driver: "pg",
-    args: () => [database.cluster.connectionString, database.schema],
-  });
+  testFaults(database);
 
   test("a report in a transaction waits as long as the host's database does", async () => {
     const outbox = await create();
