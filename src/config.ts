@@ -128,13 +128,14 @@ const OF_A_DISABLED_TRACKER = {
   proxy: undefined,
   outbox: undefined,
   delivery: undefined,
-  signed: undefined,
 } as const satisfies Partial<AffiliateOptions>;
 
 /** @throws OptionsError that lists everything that is wrong with the options. */
 export function readConfig(given: AffiliateOptions): Config {
   const isDisabled = Object(given).enabled === false;
-  const options = isDisabled ? { ...given, ...OF_A_DISABLED_TRACKER } : given;
+  // A secret that is there is used: a signed cookie would be read as an id with its signature.
+  const signed = areSecrets(given?.signed) ? given.signed : undefined;
+  const options = isDisabled ? { ...given, ...OF_A_DISABLED_TRACKER, signed } : given;
   const { allowInsecure: isAllowed, delivery, outbox: chosen } = Object(options);
   const allowInsecure = isAllowed === true;
   const delivers = delivery !== false;
