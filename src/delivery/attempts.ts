@@ -2,13 +2,12 @@ import type { EventKind, OutboxEvent } from "../conversion/events.js";
 import type { AmbiguousPolicy } from "../conversion/kinds.js";
 import type { Journal } from "../journal/journal.js";
 import type { Claim, Verdict } from "../outbox/claim.js";
-import { type Answer, type Attempt, unsendable } from "../service/attempt.js";
+import { type Attempt, unsendable } from "../service/attempt.js";
 import { type Call, type Calls, callFor } from "../service/calls.js";
 import { byEndpoint, type Endpoint } from "../service/endpoints.js";
 import type { Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
-import { errorCodeOf, errorFrom } from "../shared/errors.js";
-import { harmless } from "../shared/harmless.js";
+import { errorFrom } from "../shared/errors.js";
 import { type Details, detailsOf } from "./details.js";
 import type { Ticket } from "./endpoint-health.js";
 import type { Health } from "./health.js";
@@ -21,7 +20,6 @@ import {
   verdictOn,
 } from "./meaning.js";
 import { outcomeOf, pauseReasonOf } from "./outcome.js";
-import { Progress } from "./progress.js";
 import { type ConfirmReferral, ReferralCheck } from "./referral.js";
 
 /** An answer counts once its head is there: no slot waits longer for a message or a lead id. */
@@ -69,7 +67,7 @@ interface Parts extends AttemptOptions {
   readonly health: Health;
   /** Tells `health` what other processes show of an endpoint. Never rejects. */
   readonly look: (endpoint: Endpoint) => Promise<void>;
-  /** Reports pauses that have begun or ended to the journal. Never throws. */
+  /** Reports pauses that have begun or ended to the journal. */
   readonly announce: (details: () => Details) => void;
   readonly hasStopped: () => boolean;
 }
@@ -81,108 +79,79 @@ export function createAttempts(parts: Parts) {
   const referral = new ReferralCheck({ transport, calls, mode, bodyMs: BODY_MS });
   /** When each endpoint last took an event, in milliseconds since the epoch. */
   const passedAt = byEndpoint(() => 0);
-  const tellOnce = (line: string) => harmless(() => journal.once("warn", line, line));
+  const tellOnce = (line: string) => journal.once("warn", line, line);
 
-  /** Whatever throws, the ticket is released, and what is known of the attempt decides. */
+  /** If anything throws, rejects: then the outbox takes the event for one that may have been sent. */
   async function attempt(claim: Claim): Promise<Verdict> {
-    const progress = new Progress(health);
+    const ticket = hasStopped() ? undefined : health.begin(claim.lane, clock.monotonic());
+    if (!ticket) return { type: "release" };
     try {
-      const ticket = hasStopped() ? undefined : progress.begin(claim.lane, clock.monotonic());
-      return ticket ? await makeAttempt(claim, ticket, progress) : { type: "release" };
-    } catch (thrown) {
-      const error = errorFrom(thrown);
-      harmless(() => journal.log("error", `an attempt at an event failed: ${error.message}`));
-      return verdictAfter(error, claim, progress);
+      return await makeAttempt(claim, ticket);
     } finally {
-      harmless(() => progress.release());
+      health.end(ticket, { type: "nothing" }, clock.monotonic());
     }
   }
 
-  async function makeAttempt(claim: Claim, ticket: Ticket, progress: Progress): Promise<Verdict> {
-    const begins = () =>
-      harmless(() => journal.attempt(claim.event, claim.history.attempts + 1, clock.now()));
+  async function makeAttempt(claim: Claim, ticket: Ticket): Promise<Verdict> {
+    const begins = () => journal.attempt(claim.event, claim.history.attempts + 1, clock.now());
     const isAsked = referral.isDue(claim.event);
     if (isAsked) begins();
-    const verdict = isAsked && (await confirm(claim, progress));
+    const verdict = isAsked && (await confirm(claim, ticket));
     if (verdict) return verdict;
     // Last: an event that is skipped costs nothing.
     if (ticket.health.hasToLook(clock.monotonic())) await look(claim.lane.endpoint);
     if (hasStopped() || ticket.health.forbids(ticket, clock.monotonic())) return { type: "release" };
     if (!isAsked) begins();
-    return send(claim, progress);
+    return send(claim, ticket);
   }
 
   /** Asks whether the event may be sent. If not, resolves to its verdict. */
-  async function confirm(claim: Claim, progress: Progress): Promise<Verdict | undefined> {
+  async function confirm(claim: Claim, ticket: Ticket): Promise<Verdict | undefined> {
     const answer = await referral.ask(claim.event, clock);
     if (answer.type === "referred") return undefined;
-    if (answer.type === "unanswered") {
-      harmless(() => journal.unconfirmed(details(answer.attempt, claim.event).message));
-      return undefined;
-    }
-    if (answer.type === "not-referred" || answer.type === "not-asked") {
-      progress.release();
-      if (answer.type === "not-referred") return { type: "skipped", reason: answer.type };
+    if (answer.type === "not-referred") return { type: "skipped", reason: answer.type };
+    if (answer.type === "not-asked") {
       const history = { ...claim.history, maybeTaken: mayHaveBeenTaken(claim), triedAt: clock.now() };
       return { type: "retry", inMs: answer.forMs, history };
+    }
+    const said = () => details(answer.attempt, claim.event);
+    if (answer.type === "unanswered") {
+      journal.unconfirmed(said().message);
+      return undefined;
     }
     const ended = endedWith(claim, answer.attempt, false);
     if (["delivered", "rejected", "refused"].includes(ended.outcome.type)) tellOnce(NO_STATUS);
     const type = ended.outcome.type === "unreachable" ? "unreachable" : "nothing";
-    progress.end({ type }, clock.monotonic());
-    announce(() => details(answer.attempt, claim.event));
-    return postponed(ended, contextOf(ended, progress));
+    const isOfEvent = health.end(ticket, { type }, clock.monotonic());
+    announce(said);
+    return postponed(ended, contextOf(ended, isOfEvent));
   }
 
-  async function send(claim: Claim, progress: Progress): Promise<Verdict> {
+  async function send(claim: Claim, ticket: Ticket): Promise<Verdict> {
     const { event, lane } = claim;
-    function mayLeave(): boolean {
-      progress.hasLeft = claim.isHeld?.() ?? true;
-      return progress.hasLeft;
-    }
-    const answer = await sent(() => ({ ...callFor(event, calls), idempotencyKey: keyOf(event) }), mayLeave);
-    progress.attempt = answer;
+    const answer = await sent(claim);
     const ended = endedWith(claim, answer, mayHaveBeenTaken(claim));
     const { outcome, othersPassed } = ended;
-    progress.othersPassed = othersPassed;
     const finding = findingOf(ended);
-    progress.end(finding, clock.monotonic());
+    const isOfEvent = health.end(ticket, finding, clock.monotonic());
     if (finding.type === "pass") passedAt[lane.endpoint] = clock.now();
-    if (isTwoHundred(answer) && answer.isUnreadable) tellOnce(NO_JSON);
+    if (answer.type === "answer" && answer.isUnreadable) tellOnce(NO_JSON);
     announce(() => details(answer, event));
     if (outcome.type === "refused" && !othersPassed && !health.pauseOf(lane.endpoint)) {
-      harmless(() => journal.refused(lane.endpoint, pauseReasonOf(answer), details(answer, event).message));
+      journal.refused(lane.endpoint, pauseReasonOf(answer), details(answer, event).message);
     }
-    return verdictOn(ended, contextOf(ended, progress));
+    return verdictOn(ended, contextOf(ended, isOfEvent));
   }
 
-  async function sent(make: () => Call, mayLeave: () => boolean): Promise<Attempt> {
+  async function sent(claim: Claim): Promise<Attempt> {
+    const { event } = claim;
     let call: Call;
     try {
-      call = make();
+      call = { ...callFor(event, calls), idempotencyKey: keyOf(event) };
     } catch (error) {
       return unsendable(errorFrom(error));
     }
-    return transport.send(call, { mayLeave, bodyMs: BODY_MS });
-  }
-
-  /** If something threw: by the answer if there is one, otherwise by whether the request left. */
-  function verdictAfter(
-    error: Error,
-    claim: Claim,
-    { attempt, hasLeft, isOfEvent, othersPassed }: Progress,
-  ): Verdict {
-    const known: Attempt = attempt ?? { type: "no-answer", requestSent: hasLeft, error };
-    const now = Date.now();
-    const outcome = outcomeOf(known, { maybeTaken: mayHaveBeenTaken(claim), now });
-    const plain = { code: errorCodeOf(error), message: "the attempt failed in this package" };
-    return verdictOn(
-      { claim, attempt: known, outcome, othersPassed },
-      {
-        ...{ maxAgeMs, ambiguous, isOfEvent, now, random: () => 0.5 },
-        details: () => harmless(() => details(known, claim.event)) ?? plain,
-      },
-    );
+    return transport.send(call, { mayLeave: () => claim.isHeld?.() ?? true, bodyMs: BODY_MS });
   }
 
   function endedWith(claim: Claim, attempt: Attempt, maybeTaken: boolean): EndedAttempt {
@@ -195,7 +164,7 @@ export function createAttempts(parts: Parts) {
     return { claim, attempt, outcome, othersPassed: passedAt[endpoint] > (history.triedAt || queuedAt) };
   }
 
-  function contextOf({ attempt, claim }: EndedAttempt, { isOfEvent }: Progress): Context {
+  function contextOf({ attempt, claim }: EndedAttempt, isOfEvent: boolean): Context {
     const now = clock.now();
     return { maxAgeMs, ambiguous, details: () => details(attempt, claim.event), isOfEvent, now, random };
   }
@@ -205,8 +174,4 @@ export function createAttempts(parts: Parts) {
   }
 
   return attempt;
-}
-
-function isTwoHundred(attempt: Attempt): attempt is Answer {
-  return attempt.type === "answer" && attempt.status < 300;
 }

@@ -45,7 +45,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const health = new Health(concurrency, isCostly, unanswered && apart);
   const announcer = createAnnouncer(health, journal, clock);
   const attempt = createAttempts({
-    ...{ ...options, health, look, announce },
+    ...{ ...options, health, look, announce: announcer.report },
     hasStopped: () => stopped,
   });
   let inFlight = 0;
@@ -59,13 +59,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       return await attempt(claim);
     } finally {
       inFlight--;
-      harmless(schedulePoll);
+      schedulePoll();
     }
-  }
-
-  /** An error of a listener does not harm delivery. */
-  function announce(details: () => NoticeDetails): void {
-    harmless(() => announcer.report(details));
   }
 
   /** Looks at what other processes show. If the storage fails, this one's own attempts decide. */
@@ -74,7 +69,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const now = clock.monotonic();
       const read = await unanswered?.(endpoint);
       if (!read || !health.learn(endpoint, read, now)) return;
-      announce(() => ({ message: "another process on this storage had no answer" }));
+      announcer.report(() => ({ message: "another process on this storage had no answer" }));
       onCapacity();
       schedulePoll();
     } catch {
@@ -101,34 +96,29 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const now = clock.monotonic();
     const at = Math.min(health.opensAt(now), health.askAt);
     if (stopped || !Number.isFinite(at)) return;
-    cancelPoll = clock.after(Math.max(0, Math.ceil(at - now)), () => harmless(poll));
+    cancelPoll = clock.after(Math.max(0, Math.ceil(at - now)), poll);
   }
 
   function poll(): void {
     const now = clock.monotonic();
-    if (health.askAt <= now) void ask(now);
+    if (health.askAt <= now) void ask();
     // Another process may have found that the endpoint has recovered.
     for (const endpoint of health.silent) void look(endpoint);
-    onCapacity();
+    harmless(onCapacity);
     schedulePoll();
   }
 
   /** Asks the status endpoint whether the service answers: that risks no event. */
-  async function ask(beganAt: number): Promise<void> {
+  async function ask(): Promise<void> {
     health.ask();
-    try {
-      const attempt = await transport.send(calls.status(PROBE_SESSION), { bodyMs: BODY_MS });
-      if (stopped) return;
-      const outcome = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
-      const restMs = outcome.type === "throttled" ? outcome.retryAfterMs : 0;
-      health.asked(answerOf(attempt, outcome), clock.monotonic(), restMs);
-      announce(() => detailsOf(attempt, undefined, { hide, now: clock.now() }));
-    } catch {
-      // Otherwise the service would never be asked again.
-      health.asked("silent", beganAt);
-    }
+    const attempt = await transport.send(calls.status(PROBE_SESSION), { bodyMs: BODY_MS });
+    if (stopped) return;
+    const outcome = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
+    const restMs = outcome.type === "throttled" ? outcome.retryAfterMs : 0;
+    health.asked(answerOf(attempt, outcome), clock.monotonic(), restMs);
+    announcer.report(() => detailsOf(attempt, undefined, { hide, now: clock.now() }));
     harmless(onCapacity);
-    harmless(schedulePoll);
+    schedulePoll();
   }
 
   return {
@@ -136,7 +126,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     // An outbox may call both in some visitor's async context.
     deliver: detached(deliver),
     // Reported once the verdict is stored: nothing depends on it any more.
-    settled: detached((...args) => void harmless(() => settled(...args))),
+    settled: detached(settled),
     get inFlight() {
       return inFlight;
     },

@@ -14,6 +14,8 @@ export interface Ticket {
   readonly isNewEvent: boolean;
   /** Whether it is a probe that a sign of recovery has made begin sooner. */
   readonly isHurried: boolean;
+  /** Whether it has not ended. */
+  isOpen: boolean;
 }
 
 /** A new event was never tried, and has been its visitor's next event for no longer than this. */
@@ -134,7 +136,7 @@ export class EndpointHealth {
     else this.#outage?.rest(now);
     this.#underWay++;
     if (isNewEvent) this.#newEventsUnderWay++;
-    return { health: this, beganAt: now, passes: this.#passes, isNewEvent, isHurried };
+    return { health: this, beganAt: now, passes: this.#passes, isNewEvent, isHurried, isOpen: true };
   }
 
   /** The attempt says nothing about the endpoint. */

@@ -67,9 +67,11 @@ export class Health {
     return ticket;
   }
 
-  /** Ends an attempt. Returns whether a failure may be the event's own fault, not the service's. */
+  /** Ends an attempt, unless it has ended. Returns whether a failure may be the event's own fault, not the service's. */
   end(ticket: Ticket, finding: Finding, now: number): boolean {
     const { health } = ticket;
+    if (!ticket.isOpen) return true;
+    ticket.isOpen = false;
     switch (finding.type) {
       case "pass":
         this.#answered(now);
