@@ -1,7 +1,7 @@
 import type { Request } from "express";
 import * as z from "zod/mini";
 import { type AmbiguousPolicy, byKind, IF_MAYBE_TAKEN } from "./conversion/kinds.js";
-import type { Logger } from "./journal/journal.js";
+import type { Logger } from "./journal/log.js";
 import type { AffiliateOptions, DeliverySettings } from "./options.js";
 import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
 import type { Outbox } from "./outbox/outbox.js";

@@ -9,15 +9,15 @@ export type { EventKind, OutboxEvent } from "./conversion/events.js";
 export type { Payment } from "./conversion/payment.js";
 export type { Registration } from "./conversion/registration.js";
 export type { Attribution } from "./conversion/visitor-ids.js";
+export type { Logger } from "./journal/log.js";
 export type {
   DropReason,
   EndpointState,
   EventNotice,
-  Logger,
   Notices,
   SkipReason,
   Stats,
-} from "./journal/journal.js";
+} from "./journal/notices.js";
 export type { AffiliateOptions } from "./options.js";
 export type {
   DeadLetter,

@@ -1,7 +1,7 @@
 import type { Request } from "express";
 import type { EventKind } from "./conversion/events.js";
 import type { AmbiguousPolicy } from "./conversion/kinds.js";
-import type { Logger } from "./journal/journal.js";
+import type { Logger } from "./journal/log.js";
 import type { Outbox } from "./outbox/outbox.js";
 
 /**

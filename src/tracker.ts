@@ -3,7 +3,7 @@ import type { Click } from "./conversion/click.js";
 import type { Payment } from "./conversion/payment.js";
 import type { Registration } from "./conversion/registration.js";
 import type { Attribution } from "./conversion/visitor-ids.js";
-import type { Notices, Stats } from "./journal/journal.js";
+import type { Notices, Stats } from "./journal/notices.js";
 import type { CancelOutcome, Outbox } from "./outbox/outbox.js";
 import type { Person, PersonalEvent } from "./outbox/personal-data.js";
 import type { AttributionInput } from "./request/attribution-input.js";

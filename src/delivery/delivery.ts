@@ -1,5 +1,6 @@
 import type { OutboxEvent } from "../conversion/events.js";
-import type { EndpointState, Journal, PauseReason, PauseScope } from "../journal/journal.js";
+import type { Journal } from "../journal/journal.js";
+import type { EndpointState, PauseReason, PauseScope } from "../journal/notices.js";
 import type { Claim, Deliver, Verdict } from "../outbox/claim.js";
 import type { Outbox } from "../outbox/outbox.js";
 import type { Attempt } from "../service/attempt.js";
@@ -9,7 +10,7 @@ import { harmless } from "../shared/harmless.js";
 import { detached } from "../shared/own-context.js";
 import { type AttemptOptions, BODY_MS, createAttempts } from "./attempts.js";
 import { type Details, detailsOf } from "./details.js";
-import type { StatusAnswer } from "./finding.js";
+import type { StatusAnswer } from "./endpoint-health.js";
 import { Health } from "./health.js";
 import { interruption } from "./meaning.js";
 import type { Pause } from "./outage.js";
@@ -69,7 +70,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const now = clock.monotonic();
       const read = await unanswered?.(endpoint);
       if (!read || !health.learn(endpoint, read, now)) return;
-      announcer.report(() => ({ message: "another process on this storage had no answer" }));
+      announcer.report(() => ({ code: "", message: "another process on this storage had no answer" }));
       onCapacity();
       schedulePoll();
     } catch {
@@ -146,14 +147,11 @@ function answerOf(attempt: Attempt, { type }: Outcome): StatusAnswer {
   return type === "unreachable" ? type : "silent";
 }
 
-/** What the attempt that has just ended said. */
-export type NoticeDetails = Pick<Details, "status" | "message">;
-
 /** Reports to the journal, once each, that a pause begins, changes its reason or ends. */
 export function createAnnouncer(health: Health, journal: Pick<Journal, "paused" | "resumed">, clock: Clock) {
   const announced = new Map<PauseScope, PauseReason>();
 
-  function compare(scope: PauseScope, pause: Pause | undefined, details: () => NoticeDetails): void {
+  function compare(scope: PauseScope, pause: Pause | undefined, details: () => Details): void {
     const before = announced.get(scope);
     if (pause === undefined) {
       if (announced.delete(scope)) journal.resumed(scope);
@@ -169,7 +167,7 @@ export function createAnnouncer(health: Health, journal: Pick<Journal, "paused" 
   }
 
   return {
-    report(details: () => NoticeDetails): void {
+    report(details: () => Details): void {
       compare("origin", health.originPause, details);
       for (const endpoint of ENDPOINTS) compare(endpoint, health.pauseOf(endpoint), details);
     },

@@ -4,7 +4,7 @@ import type { Claim, History, Verdict } from "../outbox/claim.js";
 import type { DeathReason } from "../outbox/dead-letters.js";
 import type { Attempt } from "../service/attempt.js";
 import type { Details } from "./details.js";
-import type { Finding } from "./finding.js";
+import type { Finding } from "./endpoint-health.js";
 import { isOfGateway, type Outcome, pauseReasonOf } from "./outcome.js";
 import { backoffMs } from "./when-again.js";
 
@@ -73,19 +73,12 @@ export function verdictOn(ended: EndedAttempt, context: Context): Verdict {
 /** The status endpoint did not say whether to send the event: it rests, whatever its age. */
 export function postponed(ended: EndedAttempt, context: Context): Verdict {
   const { claim, outcome } = ended;
-  const { details, isOfEvent, now, random } = context;
   if (outcome.type === "unsent" || outcome.type === "unsendable") return verdictOn(ended, context);
-  const { history } = claim;
-  const failures = history.failures + Number(isOfEvent);
-  return {
-    type: "retry",
-    inMs: outcome.type === "throttled" ? outcome.retryAfterMs : backoffMs(Math.max(1, failures), random()),
-    history: {
-      ...history,
-      ...{ maybeTaken: mayHaveBeenTaken(claim), attempts: history.attempts + 1, failures, triedAt: now },
-    },
-    because: details().message,
-  };
+  const failures = claim.history.failures + Number(context.isOfEvent);
+  const backoff = () => backoffMs(Math.max(1, failures), context.random());
+  return retryIn(ended, context, outcome.type === "throttled" ? outcome.retryAfterMs : backoff(), {
+    failures,
+  });
 }
 
 /** The verdict on an event whose process was killed during an attempt. */

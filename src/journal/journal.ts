@@ -28,18 +28,6 @@ import {
   WHY_SKIPPED,
 } from "./words.js";
 
-export type { Logger } from "./log.js";
-export type {
-  DropReason,
-  EndpointState,
-  EventNotice,
-  Notices,
-  PauseReason,
-  PauseScope,
-  SkipReason,
-  Stats,
-} from "./notices.js";
-
 // This process never learns the outcome of an event that another process delivers.
 const MOST_UNSETTLED = 10_000;
 
