@@ -1,4 +1,3 @@
-import { LEAST_URGENT_FIRST } from "../conversion/kinds.js";
 import type { Clock } from "../shared/clock.js";
 import { harmless } from "../shared/harmless.js";
 
@@ -41,9 +40,10 @@ export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: s
     log,
     /**
      * Writes lines that say the same (`says`) once a minute, and not too many different ones. The
-     * next line says how many were left out.
+     * next line says how many were left out. Each kind has its own share of the log, so that none
+     * keeps another out.
      */
-    warn(kind: Kind, line: string, says = wordsOf(line)): void {
+    warn(kind: string, line: string, says = wordsOf(line)): void {
       const leftOut = rateLimit(kind, says, clock.monotonic());
       if (leftOut !== undefined) log("warn", line + leftOut);
     },
@@ -63,28 +63,8 @@ export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: s
   };
 }
 
-/** What warnings are about. Each kind has its own share of the log, so none keeps another out. */
-const KINDS = [
-  ...LEAST_URGENT_FIRST.map((kind) => `dropped ${kind}` as const),
-  "dead",
-  "paused",
-  "refused",
-  "unreported",
-  "listener",
-  "consent",
-  "session",
-  "attributionOf",
-  "onClick",
-  "keepClickId",
-  "isBot",
-  "waitUntil",
-] as const;
-type Kind = (typeof KINDS)[number];
-
 /** The most different lines of one kind within a minute. */
 export const MOST_OF_A_KIND = 10;
-/** The most lines of all kinds together within a minute. */
-export const MOST_LINES = KINDS.length * MOST_OF_A_KIND;
 
 const MINUTE_MS = 60_000;
 const LONGEST = 500;
@@ -99,14 +79,12 @@ export function wordsOf(text: string): string {
 
 /** Each line once a minute, and not too many different ones. */
 function createRateLimit() {
-  const shares = Object.fromEntries(KINDS.map((kind) => [kind, { until: new Map(), leftOut: 0 }])) as Record<
-    Kind,
-    Share
-  >;
+  const shares = new Map<string, Share>();
 
   /** @returns what to add to the line, or `undefined` if it is not written. */
-  return function admit(kind: Kind, says: string, now: number): string | undefined {
-    const share = shares[kind];
+  return function admit(kind: string, says: string, now: number): string | undefined {
+    const share = shares.get(kind) ?? { until: new Map(), leftOut: 0 };
+    shares.set(kind, share);
     for (const [line, until] of share.until) if (until <= now) share.until.delete(line);
     if (share.until.has(says) || share.until.size >= MOST_OF_A_KIND) {
       share.leftOut++;
