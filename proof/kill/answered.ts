@@ -79,7 +79,7 @@ export async function proveAnswered(rounds: number): Promise<boolean> {
       }),
     );
     // Counted from the first answer, so that a slow machine is in the middle of something too.
-    await begun;
+    await Promise.race([begun, selling]);
     await sleep(Math.random() * 600);
     await kill();
     await selling;

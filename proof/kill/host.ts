@@ -1,6 +1,8 @@
+import { join } from "node:path";
 import express from "express";
 import type { Affiliate, EventKind } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
+import { spoolsBeside } from "../../src/outbox/disk/spool/spool-files.js";
 import { say } from "../shared/child.js";
 import { serve } from "../shared/serve.js";
 import { trackerOf, trackNth } from "../shared/tracker.js";
@@ -21,16 +23,17 @@ export interface HostOptions {
 const TASKS = { track, sell, drain };
 
 /** A host: tracks or sells until it is killed, or sends what others left. Says what happens. */
-export async function runHost({ url, directory, name, task }: HostOptions): Promise<void> {
+export async function runHost(options: HostOptions): Promise<void> {
+  const { url, directory, task } = options;
   const tracker = trackerOf(url, {
     outbox: diskOutbox({ directory }),
     logger: { warn() {}, error: (line) => say({ error: String(line) }) },
   });
-  await TASKS[task](tracker, name);
+  await TASKS[task](tracker, options);
 }
 
 /** Prints each receipt at once. */
-function track(tracker: Affiliate, name: string): void {
+function track(tracker: Affiliate, { name }: HostOptions): void {
   for (let visitor = 0; visitor < VISITORS; visitor++) void visit(`${name}-${visitor}`);
 
   async function visit(name: string): Promise<void> {
@@ -71,8 +74,11 @@ async function sell(tracker: Affiliate): Promise<void> {
   say({ port });
 }
 
-async function drain(tracker: Affiliate): Promise<void> {
-  while (tracker.stats().queued > 0) await tracker.flush({ timeoutMs: 1_000 });
+async function drain(tracker: Affiliate, { directory }: HostOptions): Promise<void> {
+  // One that holds more than its empty first line is to be taken in.
+  const areSpools = () => spoolsBeside(join(directory, "outbox.db")).some(({ bytes }) => bytes > 1);
+  do await tracker.flush({ timeoutMs: 1_000 });
+  while (tracker.stats().queued > 0 || areSpools());
   for (const { id, reason, event } of await tracker.deadLetters.list({ limit: 1_000_000 })) {
     say({ dead: id, reason, nth: "leadValue" in event ? event.leadValue : 0 });
   }

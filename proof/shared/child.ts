@@ -31,12 +31,19 @@ export function startChild(
   const [command = "", ...args] = [...prefix, process.execPath, script, JSON.stringify(argument)];
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout });
-  const spoken = once(lines, "line").then(([line]) => parse(line) ?? {});
   lines.on("line", (line) => {
     const said = parse(line);
     if (said) hear(said);
   });
   const ended = Promise.all([once(child, "exit"), once(lines, "close")]);
+  const spoken = Promise.race([
+    once(lines, "line").then(([line]) => parse(line) ?? {}),
+    ended.then(([how]) => {
+      throw new Error(`${script} has said nothing, and ended: ${how}`);
+    }),
+  ]);
+  // Not everybody waits for it.
+  spoken.catch(() => {});
   return {
     spoken,
     ended,
