@@ -91,6 +91,8 @@ async function run(folder: string, inFront: "tracker" | "nothing"): Promise<Ran>
     PRELOAD,
     String(mocha),
     ...args,
+    "--timeout",
+    "60000",
     "--exit",
     "--reporter",
     "json",
