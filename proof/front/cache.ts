@@ -33,6 +33,9 @@ function addPages(app: Express): void {
   }
 }
 
+/** What nginx says of a page that it had kept; also if it asks the shop anew meanwhile. */
+const FROM_THE_CACHE = ["HIT", "STALE", "UPDATING"];
+
 export default {
   title: "a shared cache before the shop, which allows it to keep its pages",
   async prove({ short }) {
@@ -83,7 +86,7 @@ async function prove(program: CacheProgram, count: number): Promise<{ scenes: Sc
 
     // The cache is at work: the same page without a reference comes from it.
     await open(browser(cache.url), path);
-    if ((await open(browser(cache.url), path)) === "HIT") hits++;
+    if (FROM_THE_CACHE.includes(await open(browser(cache.url), path))) hits++;
   }
 
   await shop.close();

@@ -13,8 +13,8 @@ import { paymentOf } from "./shared/payments.js";
 
 const EVENTS_A_SECOND = 20;
 const ANSWER_MS = 20;
-/** Chosen: twice what was seen. */
-const GROWTH_A_MINUTE = 40;
+/** Chosen: five times what was seen. */
+const BLOCKS_AN_EVENT = 0.3;
 /** Of the statement that looks for events. */
 const CANDIDATES = "as step, '' as visitor";
 
@@ -69,8 +69,8 @@ async function prove(kind: Kind, { minutes, rate }: { minutes: number; rate: num
   await server.destroy();
 
   return [before, ...during].flatMap(({ name, rate, waiting, blocks }, nth) => {
-    // Each claim reads past what the snapshot keeps: more each minute, and not by leaps.
-    const most = GROWTH_A_MINUTE * nth * middleOf(before.blocks);
+    // Each claim reads past what the snapshot keeps: more with each event, and not by leaps.
+    const most = BLOCKS_AN_EVENT * EVENTS_A_SECOND * 60 * nth;
     const [rates, reads] = nth === 0 ? [{}, {}] : [{ atLeast: 0.8 * before.rate }, { atMost: most }];
     const figures = figuresOf(
       `${kind}, ${name}`,

@@ -87,8 +87,8 @@ export async function startServer(about: {
     const ended = once(server, "close");
     if (how !== "kill") server.kill(signals[how]);
     else {
-      // What stands still starts no more children.
-      server.kill("SIGSTOP");
+      // What stands still starts no more children, and keeps the ids of those that end.
+      standStill(server.pid as number);
       signalAll("SIGKILL");
     }
     await ended;
@@ -99,7 +99,9 @@ export async function startServer(about: {
     const pid = server?.pid;
     if (pid === undefined) return;
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
-    for (const each of [pid, ...children.split(" ").filter(Boolean).map(Number)]) {
+    const all = [pid, ...children.split(" ").filter(Boolean).map(Number)];
+    // At a parent's end its children may end by themselves: it is the last.
+    for (const each of signal === "SIGKILL" ? all.reverse() : all) {
       if (signal === "SIGSTOP") standStill(each);
       else process.kill(each, signal);
     }
