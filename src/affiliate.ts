@@ -78,8 +78,6 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
   // First: an outbox that cannot be opened throws.
   if (enabled) {
     checkUndici();
-    const isTls = config.baseUrl.protocol === "https:";
-    if (isTls && process.env.NODE_TLS_REJECT_UNAUTHORIZED === "0") journal.log("warn", UNCHECKED_TLS);
     inOwnContext(start);
   }
 
@@ -205,10 +203,6 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
 const SENDS_NOTHING: Parameters<typeof createClient>[0] = {
   send: async () => ({ type: "no-answer", requestSent: false, error: new Error("`enabled` is false") }),
 };
-
-const UNCHECKED_TLS =
-  "NODE_TLS_REJECT_UNAUTHORIZED is 0, so anybody on the way to the service can read the key and customers' addresses: " +
-  "unset it, and name the authority's certificate in NODE_EXTRA_CA_CERTS";
 
 /** @throws OptionsError if the environment's proxy has no usable address. */
 function transportFor({ baseUrl, apiKey, proxy, delivery }: Config, clock: Clock) {

@@ -109,13 +109,6 @@ export function createTrack(parts: TrackerParts): Track {
     const event = eventFrom(kind, input, attribution, about);
     if ("skip" in event && event.skip) return skip(kind, event.skip);
     if ("invalid" in event) return refuse(kind, input, "invalid", event.invalid);
-    if (!apiKey && kind === "registration" && !("customerId" in event.data)) {
-      journal.hint(
-        "no customerId",
-        "a registration was reported without `customerId`, and there is no `apiKey`: only this process, until it ends, knows a second " +
-          "report of it. Report `customerId`, or set `apiKey`",
-      );
-    }
     const isScheduled = (notBeforeOf(event) ?? 0) > now;
     try {
       const added = await outbox.add(event, { transaction });

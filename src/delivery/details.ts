@@ -2,7 +2,6 @@ import type { OutboxEvent } from "../conversion/events.js";
 import { emailOf } from "../conversion/kinds.js";
 import { refusalOf } from "../service/answers.js";
 import type { Attempt } from "../service/attempt.js";
-import { ProxyError } from "../service/dispatcher.js";
 import { errorCodeOf } from "../shared/errors.js";
 import { HIDDEN, literally, spellingsOf } from "../shared/secret.js";
 
@@ -27,8 +26,7 @@ export function detailsOf(
   const { error } = attempt;
   const code = errorCodeOf(error);
   const said = hide(error.message || code);
-  const cause = error instanceof ProxyError ? error.cause : undefined;
-  const advice = cause instanceof Error ? tlsAdvice(errorCodeOf(cause), "proxy") : tlsAdvice(code);
+  const advice = tlsAdvice(code);
   return { code, message: advice ? `${said}: ${advice}` : said };
 }
 
@@ -52,11 +50,8 @@ const ADVICE: readonly [codes: RegExp, advice: string][] = [
 ];
 
 /** What to do about a connection that failed with this code; `undefined` if TLS did not fail. */
-export function tlsAdvice(code: string, peer: "service" | "proxy" = "service"): string | undefined {
-  const advice = ADVICE.find(([codes]) => codes.test(code))?.[1];
-  return peer === "service"
-    ? advice
-    : advice?.replaceAll("the service", "the proxy").replace("`baseUrl`", "`proxy`");
+export function tlsAdvice(code: string): string | undefined {
+  return ADVICE.find(([codes]) => codes.test(code))?.[1];
 }
 
 /**

@@ -57,7 +57,6 @@ export function firstPartyCookie(
         "refuse them there. Check `domain`; behind a proxy, set Express' `trust proxy`",
     );
   }
-  const needsHttps = NEEDS_HTTPS.test(name);
   if (!req.secure && /^\s*https\b/i.test(req.get("x-forwarded-proto") ?? "")) {
     journal.once(
       "warn",
@@ -65,29 +64,17 @@ export function firstPartyCookie(
       "a request says `X-Forwarded-Proto: https`, and Express does not trust it: its cookies are not `Secure`, and `clickedUrl` " +
         "begins with http:. Behind a proxy, set Express' `trust proxy`",
     );
-  } else if (needsHttps && !req.secure && !isLocal(req.hostname)) {
-    journal.once(
-      "warn",
-      "cookie prefix",
-      `the cookie \`${name}\` was set over plain http: browsers refuse it there, because its name begins with a prefix that ` +
-        "needs https. Behind a proxy, set Express' `trust proxy`",
-    );
   }
   return [
     `${name}=${value}; Max-Age=${Math.floor(maxAgeMs / 1_000)}`,
     domain && `Domain=${domain}`,
     `Path=/; Expires=${new Date(Date.now() + maxAgeMs).toUTCString()}`,
     httpOnly && "HttpOnly",
-    (needsHttps || req.secure) && "Secure",
+    (req.secure || NEEDS_HTTPS.test(name)) && "Secure",
     "SameSite=Lax",
   ]
     .filter(Boolean)
     .join("; ");
-}
-
-/** Browsers take `Secure` cookies over plain http from these hosts alone. */
-function isLocal(hostname = ""): boolean {
-  return /^(.*\.)?localhost$|^127(\.\d+){3}$|^\[::1\]$/i.test(hostname);
 }
 
 /** @param hostname `undefined` in a request of HTTP/1.0 without Host. */
