@@ -6,7 +6,7 @@ import type { Verdict } from "../../src/outbox/claim.js";
 import { type OpenFile, openFile } from "../../src/outbox/disk/file/file.js";
 import { findEngine } from "../../src/outbox/disk/file/sqlite.js";
 import { settling } from "../../src/outbox/disk/store/asked.js";
-import type { DiskClaim, Dropped, Inherited, Request } from "../../src/outbox/disk/store/requests.js";
+import type { DiskClaim, Dropped, Request } from "../../src/outbox/disk/store/requests.js";
 import { createStore, type Store, type TransactionOutcome } from "../../src/outbox/disk/store/store.js";
 import { countsOf } from "../../src/outbox/queue/counts.js";
 import { Scope } from "../../src/outbox/queue/scope.js";
@@ -45,7 +45,7 @@ interface Options {
   monotonic?: () => number;
   /** Whose locks the operating system has dropped. */
   ended?: ReadonlySet<string>;
-  inherited?: Inherited;
+  inherited?: readonly DiskClaim[];
   onStatement?: (text: string) => void;
 }
 

@@ -6,6 +6,7 @@ import { peerPlaces } from "../../shared/peer.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { setImmediate } from "../../shared/real-timers.js";
 import { createDurable } from "../durable.js";
+import { isHeldSince } from "../lease.js";
 import { durableOptions, MIB } from "../option-types.js";
 import type { Outbox } from "../outbox.js";
 import { countsOf } from "../queue/counts.js";
@@ -15,7 +16,7 @@ import { findEngine, useOneCopy } from "./file/sqlite.js";
 import { openedWhenUsed } from "./opened-when-used.js";
 import { createSpool } from "./spool/spool.js";
 import { settling, storageThrough } from "./store/asked.js";
-import { type DiskClaim, isStillOwned } from "./store/requests.js";
+import type { DiskClaim } from "./store/requests.js";
 import { type Link, openLink } from "./thread/link.js";
 
 /** What `diskOutbox()` takes. */
@@ -99,8 +100,8 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
     clock,
     onTrouble: (error) => spoolFails(error),
   });
-  /** What the thread has claimed, until it has acted on the verdict. */
-  const underWay = new Map<DiskClaim, DiskClaim>();
+  /** What the thread has claimed, by the events' ids, until it has acted on the verdict. */
+  const underWay = new Map<string, DiskClaim>();
   const link = opened();
   const scope = new Scope();
   /** Whose verdicts were on their way before. */
@@ -115,9 +116,14 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
       async claim(capacity) {
         const claims = await link.ask({ type: "claim", capacity });
         return claims.map((claim) => {
-          const isHeld = () => isStillOwned(claim.leaseEpoch, link.last.snapshot.leaseEpoch, limits.leaseMs);
+          const { id } = claim.event;
+          const isHeld = () => {
+            const since = link.last.snapshot.leases.get(id);
+            // It may have been lost, and claimed anew.
+            return underWay.get(id) === held && since !== undefined && isHeldSince(since, limits.leaseMs);
+          };
           const held = { ...claim, isHeld };
-          underWay.set(held, claim);
+          underWay.set(id, held);
           return held;
         });
       },
@@ -128,7 +134,7 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
         });
         asked.add(claim);
         const isActedOn = await link.ask(request);
-        underWay.delete(claim);
+        if (underWay.get(claim.event.id) === claim) underWay.delete(claim.event.id);
         wakeForRetry(verdict, { pollMs: LOOKED_EVERY_MS, clock, wake });
         return isActedOn;
       },
@@ -154,7 +160,7 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
     try {
       return openLink(
         { path, engine, ...limits },
-        { onDone: receive, underWay: () => [...underWay.values()] },
+        { onDone: receive, underWay: () => [...underWay.values()].map(({ isHeld: _, ...each }) => each) },
       );
     } catch (error) {
       use.end();

@@ -12,7 +12,7 @@ export interface QueueClaim extends Claim {
   readonly endpoint: number;
   /** Since when it was ready, by the database's clock. */
   readonly dueAt: number;
-  /** When its last claim or renewal was requested; `undefined`: by an earlier thread. */
+  /** When its last claim or renewal was requested; `undefined`: not by this thread, or lost. */
   leasedSince: Moment | undefined;
   /** Whether a settlement of it was asked for before. */
   isAsked?: boolean;
@@ -53,10 +53,10 @@ export function createLeases(
     },
     /**
      * Renews the leases. Waits for no lock: what is locked is about to be settled, or the next
-     * renewal finds it. Resolves to whether it has found all.
+     * renewal finds it. If nothing can be locked, what it does not find is another process's.
      */
-    async renew(): Promise<boolean> {
-      if (underWay.size === 0) return true;
+    async renew(): Promise<void> {
+      if (underWay.size === 0) return;
       const since = momentBy(clock);
       const claims = [...underWay.values()];
       const visitors = claims.map(({ visitor }) => visitor);
@@ -74,9 +74,10 @@ export function createLeases(
         }
         return new Set(own.map(({ head }) => Number(head)));
       });
-      const held = claims.filter(({ seq }) => renewed.has(seq));
-      for (const claim of held) claim.leasedSince = since;
-      return held.length === claims.length;
+      for (const claim of claims) {
+        if (renewed.has(claim.seq)) claim.leasedSince = since;
+        else if (words.isSerial) claim.leasedSince = undefined;
+      }
     },
   };
 }

@@ -2,7 +2,7 @@ import type { OutboxEvent } from "../../../conversion/events.js";
 import type { Endpoint } from "../../../service/endpoints.js";
 import type { Capacity, Claim, Verdict } from "../../claim.js";
 import type { DeadLetter, DeadLetterFilter, DeadLetterQuery, DeadLetterSum } from "../../dead-letters.js";
-import { isHeldSince, type Moment } from "../../lease.js";
+import type { Moment } from "../../lease.js";
 import type { CancelOutcome, OutboxObserver, Unanswered } from "../../outbox.js";
 import type { PersonalEvent } from "../../personal-data.js";
 import type { CountRow } from "../../queue/counts.js";
@@ -11,26 +11,10 @@ import type { QueueClaim } from "../../queue/leases.js";
 import type { PersonalPage } from "../../queue/personal.js";
 
 /** A claim as it is sent between threads. */
-export interface DiskClaim extends Claim, Pick<QueueClaim, "seq" | "visitor" | "endpoint" | "dueAt"> {
-  /** The number of the lease epoch in which it was claimed. */
-  readonly leaseEpoch: number;
-}
-
-/** What a further thread of this process takes on from the one before. */
-export interface Inherited {
-  /** What has no verdict yet: the attempts go on in the host's thread. */
-  readonly underWay: readonly DiskClaim[];
-  /** The number of its first lease epoch. */
-  readonly epoch: number;
-}
-
-/** Whether a thread of this process has ended before. */
-export function isOfFurtherThread(inherited: Inherited | undefined): boolean {
-  return (inherited?.epoch ?? 0) > 0;
-}
+export interface DiskClaim extends Claim, Pick<QueueClaim, "seq" | "visitor" | "endpoint" | "dueAt"> {}
 
 /** What finds a claimed event again. */
-export type Claimed = Omit<DiskClaim, "isHeld" | "lane" | "leaseEpoch">;
+export type Claimed = Omit<DiskClaim, "isHeld" | "lane">;
 
 /** What the host asks the thread to do with the file, and what it resolves to. */
 interface Requests {
@@ -71,23 +55,12 @@ export type Result = Results[Request["type"]];
 /** Asks the thread, or the file itself. */
 export type Ask = <R extends Request>(request: R) => Promise<Results[R["type"]]>;
 
-/** A period of unbroken renewals. No other process has taken over what was claimed in it. */
-export interface LeaseEpoch {
-  readonly number: number;
-  /** When the lease was last renewed. */
-  readonly renewedAt: Moment;
-}
-
-/** Whether what was claimed in that epoch is still this process's. */
-export function isStillOwned(claimedIn: number, { number, renewedAt }: LeaseEpoch, leaseMs: number): boolean {
-  return claimedIn === number && isHeldSince(renewedAt, leaseMs);
-}
-
 /** The state after a transaction. */
 export interface Snapshot {
   /** Of all client ids. */
   readonly counts: readonly CountRow[];
-  readonly leaseEpoch: LeaseEpoch;
+  /** By the ids of claimed events: when the lease was taken or renewed. */
+  readonly leases: ReadonlyMap<string, Moment>;
 }
 
 export interface Dropped {

@@ -1,4 +1,4 @@
-import { clockOfAllThreads, momentBy, type TwoClocks } from "../../lease.js";
+import { clockOfAllThreads, type Moment, type TwoClocks } from "../../lease.js";
 import { createCounts } from "../../queue/counts.js";
 import { createEviction } from "../../queue/eviction.js";
 import { lastEventsIn } from "../../queue/last-events.js";
@@ -12,19 +12,7 @@ import { createAppends } from "./appends.js";
 import { createKnownIds } from "./known-ids.js";
 import { type Copied, copyInto } from "./moved-file.js";
 import { createOwners, type Locks } from "./owners.js";
-import {
-  type DiskClaim,
-  type Dropped,
-  type Inherited,
-  isOfFurtherThread,
-  isStillOwned,
-  type LeaseEpoch,
-  type Request,
-  type RequestOf,
-  type Result,
-  type Results,
-  type Snapshot,
-} from "./requests.js";
+import type { DiskClaim, Dropped, Request, RequestOf, Result, Results, Snapshot } from "./requests.js";
 import { createSettlements } from "./settlements.js";
 import { createSpace } from "./space.js";
 
@@ -68,8 +56,8 @@ export function createStore(
     readonly clock?: TwoClocks;
     /** Whose events it is about. Default: all. The bytes of the file are everybody's. */
     readonly scope?: Scope;
-    /** Default: nothing. */
-    readonly inherited?: Inherited | undefined;
+    /** If a thread of this process has ended: what has no verdict yet. Its attempts go on. */
+    readonly inherited?: readonly DiskClaim[] | undefined;
     /** Default: whether other processes have ended is not known. */
     readonly locks?: Locks | undefined;
     readonly onStatement?: (text: string) => void;
@@ -85,13 +73,10 @@ export function createStore(
   let dropped: Dropped[] = [];
   /** How many bytes each new dead letter has. */
   let deaths: number[] = [];
-  let epoch: LeaseEpoch = { number: inherited?.epoch ?? 0, renewedAt: momentBy(clock) };
-  /** What it becomes when the pass is stored. */
-  let next = epoch;
   let file: { readonly db: Connection; readonly log: ReturnType<typeof createLogCleaner> };
   let countAgainAt = Number.NEGATIVE_INFINITY;
   let keptUpAt = Number.NEGATIVE_INFINITY;
-  let isFurther = isOfFurtherThread(inherited);
+  let isFurther = inherited !== undefined;
 
   const queue = createQueue(database, {
     ...{ leaseMs, rememberMs, counts, scope, clock, worker: owner },
@@ -100,7 +85,7 @@ export function createStore(
     // A scheduled payment or a dead letter: they are no new clicks.
     onCrowded() {},
   });
-  for (const claim of inherited?.underWay ?? [])
+  for (const claim of inherited ?? [])
     queue.underWay.set(claim.seq, { ...claim, leasedSince: undefined, isHeld: () => false });
   const evict = createEviction({
     ...{ max: maxDeadLetters, maxBytes: maxEventBytes * SHARE_OF_DEAD_LETTERS, counts },
@@ -146,20 +131,15 @@ export function createStore(
   }
 
   async function claim({ capacity }: RequestOf<"claim">): Promise<DiskClaim[]> {
-    // After a standstill, another process may have taken over what was claimed before.
-    if (!isStillOwned(next.number, next, leaseMs)) await renew();
     const claims = await queue.claimIn(database, capacity);
-    return claims.map(({ isHeld: _, leasedSince: __, ...each }) => ({
-      ...each,
-      leaseEpoch: next.number,
-    }));
+    return claims.map(({ isHeld: _, leasedSince: __, ...each }) => each);
   }
 
-  async function renew(): Promise<void> {
-    const isTheSame = isStillOwned(next.number, next, leaseMs);
-    const renewedAt = momentBy(clock);
-    const areHeld = await queue.renew();
-    next = { renewedAt, number: isTheSame && areHeld ? next.number : next.number + 1 };
+  function leases(): Map<string, Moment> {
+    const claims = [...queue.underWay.values()];
+    return new Map(
+      claims.flatMap(({ event, leasedSince }) => (leasedSince ? [[event.id, leasedSince]] : [])),
+    );
   }
 
   async function carryOutAll(requests: readonly Request[]): Promise<Result[]> {
@@ -202,20 +182,21 @@ export function createStore(
     try {
       const outcome = await database.pass(async () => {
         underWay = new Map(queue.underWay);
-        [dropped, deaths, next] = [[], [], epoch];
+        [dropped, deaths] = [[], []];
         queue.tellTime(clock.now());
         await countIfDue();
         if (isFurther) await takeOn();
         const results = await body();
         for (const bytes of deaths) await evict(bytes);
-        return { results, snapshot: { counts: counts.rows, leaseEpoch: next }, dropped };
+        return { results, snapshot: { counts: counts.rows, leases: leases() }, dropped };
       });
-      epoch = next;
       isFurther = false;
       return outcome;
     } catch (error) {
       queue.underWay.clear();
-      for (const each of underWay) queue.underWay.set(...each);
+      // Until the next renewal: this one's may be among what was undone.
+      for (const [seq, claim] of underWay)
+        queue.underWay.set(seq, Object.assign(claim, { leasedSince: undefined }));
       countAgainAt = Number.NEGATIVE_INFINITY;
       throw error;
     }
@@ -245,7 +226,7 @@ export function createStore(
     /** Called about twice a second. */
     look: (): Promise<TransactionOutcome> =>
       pass(async () => {
-        await renew();
+        await queue.renew();
         await owners.endKilled();
         await releaseAll();
         return [];
@@ -254,7 +235,7 @@ export function createStore(
     async lookAfter(): Promise<TransactionOutcome> {
       try {
         const outcome = await pass(async () => {
-          await renew();
+          await queue.renew();
           await owners.removeLocks();
           await knownIds.forgetExcess();
           if (clock.monotonic() - keptUpAt >= UPKEEP_MS) {

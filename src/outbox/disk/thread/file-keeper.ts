@@ -5,7 +5,7 @@ import { type OpenFile, openFile, setAside } from "../file/file.js";
 import { createOwnerLocks } from "../file/owner-locks.js";
 import { failureOf, type Problem, problemOf } from "../file/sqlite.js";
 import { createTakeIn } from "../spool/take-in.js";
-import type { Inherited } from "../store/requests.js";
+import type { DiskClaim } from "../store/requests.js";
 import { createStore, type Store, type StoreOptions, type TransactionOutcome } from "../store/store.js";
 
 /** A task runs in one transaction. */
@@ -22,7 +22,7 @@ export function createFileKeeper(
     readonly path: string;
     readonly engine: string;
     readonly owner: string;
-    readonly inherited?: Inherited;
+    readonly inherited?: readonly DiskClaim[] | undefined;
     readonly clientId?: number | undefined;
   },
 ) {

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { OutboxError } from "../../../shared/errors.js";
 import { createProcessHooks } from "../../../shared/process-hooks.js";
 import { clearTimeout, setImmediate, setTimeout } from "../../../shared/real-timers.js";
-import { momentBy } from "../../lease.js";
 import { closed } from "../../outbox.js";
 import type { DiskClaim, Request, Results } from "../store/requests.js";
 import type { Done, Question, Reply, ThreadOptions } from "./protocol.js";
@@ -13,7 +12,7 @@ export type Link = ReturnType<typeof openLink>;
 /** What is known before the file could be opened. */
 const NOTHING_KNOWN: Done = {
   type: "done",
-  snapshot: { counts: [], leaseEpoch: { number: 0, renewedAt: momentBy() } },
+  snapshot: { counts: [], leases: new Map() },
   dropped: [],
   problems: [],
 };
@@ -57,15 +56,14 @@ export function openLink(
   }
   if (first.type === "done") last = first;
 
-  function begin(): Thread {
-    const inherited = { underWay: underWay(), epoch: last.snapshot.leaseEpoch.number };
+  function begin(inherited?: readonly DiskClaim[]): Thread {
     return startThread({ ...options, owner, clientId, inherited }, receive, lose);
   }
 
   function start(): void {
     if (thread) return;
     try {
-      thread = begin();
+      thread = begin(underWay());
       // At once: the earlier thread's lock is gone.
       thread.post("open");
     } catch (error) {
@@ -129,12 +127,8 @@ export function openLink(
 
   function lose(cause: Error): void {
     thread = undefined;
-    // Another process may take over what was claimed: nothing of it leaves any more.
-    const { leaseEpoch } = last.snapshot;
-    last = {
-      ...last,
-      snapshot: { ...last.snapshot, leaseEpoch: { ...leaseEpoch, number: leaseEpoch.number + 1 } },
-    };
+    // Another process may take over what was claimed: nothing of it leaves until it is renewed.
+    last = { ...last, snapshot: { ...last.snapshot, leases: new Map() } };
     clearTimeout(restart);
     // Even if no request waits: the thread takes over from ended processes.
     restart = setTimeout(start, RESTART_MS).unref();

@@ -1,5 +1,5 @@
 import type { Problem } from "../file/sqlite.js";
-import type { Dropped, Inherited, Request, Result, Snapshot } from "../store/requests.js";
+import type { DiskClaim, Dropped, Request, Result, Snapshot } from "../store/requests.js";
 import type { StoreOptions } from "../store/store.js";
 
 export interface ThreadOptions extends StoreOptions {
@@ -7,7 +7,8 @@ export interface ThreadOptions extends StoreOptions {
   readonly engine: string;
   /** The outbox's name as the owner of claims and of its spool file. */
   readonly owner: string;
-  readonly inherited: Inherited;
+  /** Of a further thread: what its process has under way. */
+  readonly inherited: readonly DiskClaim[] | undefined;
   /** Whose events it is about; see `Scope`. */
   readonly clientId?: number | undefined;
   /** The main thread waits for these while the thread starts or ends. */

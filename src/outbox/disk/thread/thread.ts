@@ -2,7 +2,6 @@ import { type MessagePort, workerData } from "node:worker_threads";
 import { systemClock } from "../../../shared/clock.js";
 import type { OutboxError } from "../../../shared/errors.js";
 import { clearInterval, setImmediate, setInterval, setTimeout } from "../../../shared/real-timers.js";
-import { isOfFurtherThread } from "../store/requests.js";
 import { createFileKeeper, type KeptOutcome, type Task } from "./file-keeper.js";
 import { type Batch, type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
 
@@ -58,7 +57,7 @@ async function open(): Promise<void> {
   } catch (error) {
     fail(error as OutboxError, 0);
     // Its host asks the first thread alone.
-    if (isOfFurtherThread(options.inherited)) setTimeout(openAgain, LOOK_MS);
+    if (options.inherited) setTimeout(openAgain, LOOK_MS);
   }
 }
 
