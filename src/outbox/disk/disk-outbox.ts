@@ -104,8 +104,6 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
   const underWay = new Map<string, DiskClaim>();
   const link = opened();
   const scope = new Scope();
-  /** Whose verdicts were on their way before. */
-  const asked = new WeakSet<DiskClaim>();
 
   const { outbox, wake, notify, spoolFails } = createDurable<DiskClaim>(
     {
@@ -128,11 +126,8 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
         });
       },
       async settle(claim, verdict) {
-        const request = settling(claim, verdict, {
-          isRepeated: asked.has(claim),
-          isHeld: claim.isHeld?.() ?? true,
-        });
-        asked.add(claim);
+        const request = settling(claim, verdict);
+        claim.isAsked = true;
         const isActedOn = await link.ask(request);
         if (underWay.get(claim.event.id) === claim) underWay.delete(claim.event.id);
         wakeForRetry(verdict, { pollMs: LOOKED_EVERY_MS, clock, wake });

@@ -183,9 +183,6 @@ export function createQueueOutbox(
 
   async function settle(claim: QueueClaim, verdict: Verdict): Promise<boolean> {
     const isActedOn = await settleTogether([claim, verdict]);
-    // Another process may have made a dead letter of a payment that was never sent.
-    const isUnsent = verdict.type === "release" && !claim.interrupted;
-    if (isUnsent && !claim.isHeld()) await queue.reviveInterrupted(claim.event);
     wakeForRetry(verdict, { pollMs, clock, wake });
     return isActedOn;
   }

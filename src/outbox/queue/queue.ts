@@ -85,6 +85,7 @@ export function createQueue(
   const claims = createClaims(database, {
     ...{ worker, scope, leaseMs, clock, serverClock, underWay, chores, burial },
   });
+  const letters = createDeadLetters(database, { counts, scope, rememberMs, chores, onRevived: wake });
   const settleIn = createSettle(database, { worker, rememberMs, queues });
 
   /** Resolves to whether each verdict had an effect. */
@@ -100,6 +101,11 @@ export function createQueue(
     for (const [nth, [{ seq, event }, verdict]] of settled.entries()) {
       underWay.delete(seq);
       if (verdict.type === "dead" && effects[nth]?.hasLeft) onDeath(deathSizeOf(event, verdict));
+    }
+    for (const [claim, { type }] of settled) {
+      // Another process may have made a dead letter of a payment that was never sent.
+      const isUnsent = type === "release" && !claim.interrupted;
+      if (isUnsent && !claim.isHeld()) await letters.reviveInterrupted(claim.event);
     }
     return effects.map(({ isActedOn }) => isActedOn);
   }
@@ -210,7 +216,7 @@ export function createQueue(
   };
 
   return {
-    ...createDeadLetters(database, { counts, scope, rememberMs, chores, onRevived: wake }),
+    ...letters,
     ...createShedding(database, { scope, enqueue, queues }),
     count,
     placeNew,

@@ -7,13 +7,10 @@ import type { Ask, DiskClaim, RequestOf } from "./requests.js";
 const RETRIED_AT_ONCE = 200;
 
 export function settling(
-  claim: DiskClaim,
+  { isHeld: _, lane: __, ...claimed }: DiskClaim,
   verdict: Verdict,
-  { isRepeated = false, isHeld = true } = {},
 ): RequestOf<"settle"> {
-  const { seq, visitor, endpoint, dueAt, event, history, interrupted, queuedAt } = claim;
-  const claimed = { seq, visitor, endpoint, dueAt, event, history, interrupted, queuedAt };
-  return { type: "settle", claimed, verdict, isRepeated, isHeld };
+  return { type: "settle", claimed, verdict };
 }
 
 /**

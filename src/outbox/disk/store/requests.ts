@@ -11,7 +11,9 @@ import type { QueueClaim } from "../../queue/leases.js";
 import type { PersonalPage } from "../../queue/personal.js";
 
 /** A claim as it is sent between threads. */
-export interface DiskClaim extends Claim, Pick<QueueClaim, "seq" | "visitor" | "endpoint" | "dueAt"> {}
+export interface DiskClaim
+  extends Claim,
+    Pick<QueueClaim, "seq" | "visitor" | "endpoint" | "dueAt" | "isAsked"> {}
 
 /** What finds a claimed event again. */
 export type Claimed = Omit<DiskClaim, "isHeld" | "lane">;
@@ -20,11 +22,8 @@ export type Claimed = Omit<DiskClaim, "isHeld" | "lane">;
 interface Requests {
   append: [{ event: OutboxEvent }, "queued" | "duplicate" | "full"];
   claim: [{ capacity: Capacity }, readonly DiskClaim[]];
-  /**
-   * `isRepeated`: it was asked before, and the answer was lost. `isHeld`: the host may still send it.
-   * Resolves to whether it had an effect: the event may be another process's by now.
-   */
-  settle: [{ claimed: Claimed; verdict: Verdict; isRepeated: boolean; isHeld: boolean }, boolean];
+  /** Resolves to whether it had an effect: the event may be another process's by now. */
+  settle: [{ claimed: Claimed; verdict: Verdict }, boolean];
   list: [{ query?: DeadLetterQuery | undefined }, readonly DeadLetter[]];
   sums: [{ filter?: DeadLetterFilter | undefined }, readonly DeadLetterSum[]];
   ids: [{ filter?: DeadLetterFilter | undefined }, readonly string[]];

@@ -2,6 +2,7 @@ import { clockOfAllThreads, type Moment, type TwoClocks } from "../../lease.js";
 import { createCounts } from "../../queue/counts.js";
 import { createEviction } from "../../queue/eviction.js";
 import { lastEventsIn } from "../../queue/last-events.js";
+import type { QueueClaim } from "../../queue/leases.js";
 import { createQueue } from "../../queue/queue.js";
 import { Scope } from "../../queue/scope.js";
 import { SHARE_OF_DEAD_LETTERS } from "../../shedding.js";
@@ -13,7 +14,6 @@ import { createKnownIds } from "./known-ids.js";
 import { type Copied, copyInto } from "./moved-file.js";
 import { createOwners, type Locks } from "./owners.js";
 import type { DiskClaim, Dropped, Request, RequestOf, Result, Results, Snapshot } from "./requests.js";
-import { createSettlements } from "./settlements.js";
 import { createSpace } from "./space.js";
 
 // Of `maxBytes`, dead letters included. The rest is for ids, and for SQLite, also to delete.
@@ -101,7 +101,6 @@ export function createStore(
     ...{ database, queue, counts, space, now: clock.now },
     onDropped: (each) => dropped.push(each),
   });
-  const settle = createSettlements(queue);
 
   const carryOut: {
     readonly [Type in Exclude<Request["type"], "append" | "settle">]: (
@@ -125,6 +124,18 @@ export function createStore(
     last: ({ limit }) => lastEventsIn(database, limit),
     unanswered: ({ endpoint }) => queue.unanswered(endpoint),
   };
+
+  /** Its number may be another one by now: that of the file before. */
+  function ownClaim({ claimed }: RequestOf<"settle">): QueueClaim {
+    const known = [...queue.underWay.values()].find(({ event }) => event.id === claimed.event.id);
+    const claim = known ?? { ...claimed, leasedSince: undefined, isHeld: () => false };
+    return Object.assign(claim as QueueClaim, claimed.isAsked && { isAsked: true });
+  }
+
+  async function settle(asked: readonly RequestOf<"settle">[]): Promise<boolean[]> {
+    if (asked.length === 0) return [];
+    return queue.settle(asked.map((each) => [ownClaim(each), each.verdict]));
+  }
 
   function destinations(): number[] {
     return [...new Set(counts.rows.map(({ destination }) => destination))];
