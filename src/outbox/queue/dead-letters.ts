@@ -136,9 +136,6 @@ export function createDeadLetters(
     return oldestFirst({ text: isMeant, values });
   }
 
-  /** Those with this id: of one client id, or of several. */
-  const lettersWith = (id: string): Promise<string[]> => oldestFirst(selected({ id }));
-
   const deadLetters: DeadLetters = {
     async list({ limit = 100, ...query } = {}) {
       const { text, values } = selected(query);
@@ -173,7 +170,7 @@ export function createDeadLetters(
       );
       return found.map(({ id }) => id);
     },
-    retry: async (id) => (await retryThese(await lettersWith(id))) > 0,
+    retry: async (id) => (await retryThese([id])) > 0,
     retryAll: async (filter) => retryThese(await retried(filter)),
     discard: async (id) => (await remove(selected({ id }), 1)).length > 0,
   };
@@ -181,7 +178,6 @@ export function createDeadLetters(
   return {
     deadLetters,
     retried,
-    lettersWith,
     retryThese,
     /** Queues an event again, as it was, that another process holds and that was never sent. */
     async reviveInterrupted({ id }: OutboxEvent): Promise<void> {

@@ -32,7 +32,7 @@ export function storageThrough(ask: Ask, onQueued: () => void = () => {}) {
       list: (query) => ask({ type: "list", query }),
       sums: (filter) => ask({ type: "sums", filter }),
       ids: (filter) => ask({ type: "ids", filter }),
-      retry: async (id) => (await retry(await ask({ type: "one letter", id }))) > 0,
+      retry: async (id) => (await retry([id])) > 0,
       retryAll: async (filter) => retry(await ask({ type: "retried", filter })),
       discard: (id) => ask({ type: "discard", id }),
     },

@@ -28,7 +28,6 @@ interface Requests {
   sums: [{ filter?: DeadLetterFilter | undefined }, readonly DeadLetterSum[]];
   ids: [{ filter?: DeadLetterFilter | undefined }, readonly string[]];
   retried: [{ filter?: DeadLetterFilter | undefined }, readonly string[]];
-  "one letter": [{ id: string }, readonly string[]];
   retry: [{ ids: readonly string[] }, number];
   discard: [{ id: string }, boolean];
   cancel: [{ id: string }, CancelOutcome];

@@ -112,7 +112,6 @@ export function createStore(
     sums: ({ filter }) => queue.deadLetters.sums(filter),
     ids: ({ filter }) => queue.deadLetters.ids(filter),
     retried: ({ filter }) => queue.retried(filter),
-    "one letter": ({ id }) => queue.lettersWith(id),
     retry: ({ ids }) => queue.retryThese(ids),
     discard: ({ id }) => queue.deadLetters.discard(id),
     cancel: ({ id }) => queue.cancel(id),
