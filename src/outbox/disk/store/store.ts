@@ -11,7 +11,7 @@ import { createLogCleaner } from "../file/file.js";
 import type { Database as Connection, Problem } from "../file/sqlite.js";
 import { createAppends } from "./appends.js";
 import { createKnownIds } from "./known-ids.js";
-import { type Copied, copyInto } from "./moved-file.js";
+import { copyInto } from "./moved-file.js";
 import { createOwners, type Locks } from "./owners.js";
 import type { DiskClaim, Dropped, Request, RequestOf, Result, Results, Snapshot } from "./requests.js";
 import { createSpace } from "./space.js";
@@ -221,16 +221,14 @@ export function createStore(
       owners.forgetWhatWasSeen();
     },
     /** Copies what a file has that is no longer at its path. */
-    async copyFrom(lost: Connection): Promise<Copied> {
-      let copied: Copied = { events: 0, deadLetters: 0 };
+    async copyFrom(lost: Connection): Promise<void> {
       await pass(async () => {
-        copied = await copyInto(database, lost);
+        await copyInto(database, lost);
         await queue.repairAll();
         await queue.findAgain();
         await counts.take();
         return [];
       });
-      return copied;
     },
     run: (requests: readonly Request[]): Promise<TransactionOutcome> => pass(() => carryOutAll(requests)),
     /** Called about twice a second. */

@@ -94,12 +94,12 @@ export function createFileKeeper(
       open = file;
     }
     for (let db = lost[0]; db; db = lost[0]) {
-      const { events, deadLetters } = await store.copyFrom(db);
+      await store.copyFrom(db);
       lost.shift();
       harmless(() => db?.close());
       problems.push({
         code: "ERR_AFFILIATE_DISK_REPLACED",
-        message: `diskOutbox: ${path} was deleted or replaced while it was in use; what was in it is in the file that is there now: events ${events}, dead letters ${deadLetters}`,
+        message: `diskOutbox: ${path} was deleted or replaced while it was in use; what was in it is in the file that is there now`,
       });
     }
     return store;

@@ -53,9 +53,7 @@ test.each([
   await until(() => outbox.counts().queued === 0, "not all was delivered");
   expect(handed.indexOf(payment.id)).toBeGreaterThan(handed.lastIndexOf(click.id));
   expect(said).toEqual([
-    expect.stringMatching(
-      /^ERR_AFFILIATE_DISK_REPLACED .*outbox\.db was deleted or replaced .*events 2, dead letters 1 /,
-    ),
+    expect.stringMatching(/^ERR_AFFILIATE_DISK_REPLACED .*outbox\.db was deleted or replaced /),
     "recovered",
   ]);
   for (const event of [delivered, dead, click, payment, late])
@@ -134,7 +132,7 @@ test("the disk outbox saves what it has if another file was put in its place", a
 
   await until(() => handed.length === 3, "not all was delivered");
   expect([...handed].sort()).toEqual([both, own, restored].map(({ id }) => id).sort());
-  expect(said).toEqual([expect.stringMatching(/events 1, dead letters 0 /), "recovered"]);
+  expect(said).toEqual([expect.stringContaining("ERR_AFFILIATE_DISK_REPLACED"), "recovered"]);
 });
 
 test("the disk outbox sends nothing again, and nothing cancelled, if an older file was put in its place", async () => {
@@ -156,7 +154,7 @@ test("the disk outbox sends nothing again, and nothing cancelled, if an older fi
   expect([...handed].sort()).toEqual([...delivered, late].map(({ id }) => id).sort());
   expect(await outbox.cancel(cancelled.id)).toBe("cancelled");
   for (const event of delivered) expect(await outbox.add(event)).toBe("duplicate");
-  expect(said).toEqual([expect.stringMatching(/events 0, dead letters 0 /), "recovered"]);
+  expect(said).toEqual([expect.stringContaining("ERR_AFFILIATE_DISK_REPLACED"), "recovered"]);
 });
 
 test.each<{
@@ -183,7 +181,7 @@ test.each<{
     }
     await lost.run({ type: "cancel", id: cancelled.id });
 
-    expect(await here.store.copyFrom(lost.db)).toEqual({ events: 0, deadLetters: 0 });
+    await here.store.copyFrom(lost.db);
 
     expect(await here.counts()).toMatchObject({ queued: 2, scheduled: { count: 0 }, dead: { rejected: 1 } });
     const claims = await here.claim(10);
@@ -301,8 +299,8 @@ test("the disk outbox copies of a lost file what was delivered, scheduled, cance
   ];
   await other.append(...someOf("click", 3));
 
-  expect(await one.store.copyFrom(lost.db)).toEqual({ events: 4, deadLetters: 0 });
-  expect(await one.store.copyFrom(lost.db)).toEqual({ events: 0, deadLetters: 0 });
+  await one.store.copyFrom(lost.db);
+  await one.store.copyFrom(lost.db);
 
   now += 2_000;
   const all = [delivered, underWay, click, payment, kept, cancelled];
