@@ -46,12 +46,6 @@ function createTable(table: Table): string[] {
   ];
 }
 
-/**
- * The numbers of the file's format (`user_version`): that of the tables' first version, and of the
- * newest. 1 was that of a file that was never published.
- */
-export const FORMAT = { first: 2, newest: NEWEST_VERSION + 1 } as const;
-
 /** The n-th leads to the tables' version n. A published one never changes. */
 export function migrations(): readonly string[] {
   // Here, no transaction gives a statement its time.

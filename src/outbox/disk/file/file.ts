@@ -2,8 +2,9 @@ import { closeSync, copyFileSync, lstatSync, openSync, renameSync, rmSync } from
 import { dirname } from "node:path";
 import { OutboxError } from "../../../shared/errors.js";
 import { harmless } from "../../../shared/harmless.js";
+import { NEWEST_VERSION } from "../../queue/tables.js";
 import { makeDirectory, protectDirectory, protectFiles, statIfThere } from "./access.js";
-import { FORMAT, migrations } from "./dialect.js";
+import { migrations } from "./dialect.js";
 import { type Database, failureOf, loadEngine, transactionsOf, whenFree } from "./sqlite.js";
 
 const PAGE_BYTES = 4_096;
@@ -65,7 +66,7 @@ export function openExistingFile(path: string, options: EngineAndOptions): OpenF
   protectFiles(path);
   // Checked before anything is written: the file may be no outbox at all.
   return openChecked(path, options, (db) => {
-    if (versionOf(db, path) === FORMAT.newest) return;
+    if (versionOf(db, path) === NEWEST_VERSION) return;
     throw missing(
       `${path} is no outbox, or one of an earlier version; the host's process brings it up to date when it starts`,
     );
@@ -175,13 +176,13 @@ function configure(db: Database, maxBytes: number): void {
 }
 
 function migrate(db: Database, path: string): void {
-  if (versionOf(db, path) === FORMAT.newest) return;
+  if (versionOf(db, path) === NEWEST_VERSION) return;
   const { begin, commit, rollback } = transactionsOf(db);
   begin();
   try {
     // Another process may have been faster.
-    for (const sql of migrations().slice(Math.max(0, versionOf(db, path) - FORMAT.first + 1))) db.exec(sql);
-    db.exec(`pragma user_version = ${FORMAT.newest}`);
+    for (const sql of migrations().slice(versionOf(db, path))) db.exec(sql);
+    db.exec(`pragma user_version = ${NEWEST_VERSION}`);
     commit();
   } catch (error) {
     rollback();
@@ -191,16 +192,11 @@ function migrate(db: Database, path: string): void {
 
 function versionOf(db: Database, path: string): number {
   const { user_version: version } = db.prepare("pragma user_version").get();
-  if (version > FORMAT.newest) {
+  if (version > NEWEST_VERSION) {
     throw new OutboxError(
       "ERR_AFFILIATE_DISK_NEWER",
       `diskOutbox: ${path} was written by a later version of express-affiliate (its format is ${version}, this one knows ` +
-        `${FORMAT.newest}); update this process, or give it another directory`,
-    );
-  }
-  if (version !== 0 && version < FORMAT.first) {
-    throw missing(
-      `${path} was written by a version before the first release; remove it, or give another directory`,
+        `${NEWEST_VERSION}); update this process, or give it another directory`,
     );
   }
   return version;
