@@ -80,14 +80,9 @@ export function protectFiles(path: string): void {
 }
 
 function protectFile(path: string, stats: Stats): void {
-  if (stats.isSymbolicLink()) {
-    throw exposed(`${path} is a symbolic link, which may lead anywhere; replace it by the file itself`);
-  }
-  if (!stats.isFile()) throw exposed(`${path} is no file; remove it`);
-  if (isForeign(stats.uid)) {
-    throw exposed(
-      `${path} belongs to another user (uid ${stats.uid}); run as that user, or give another directory`,
-    );
+  if (!stats.isFile() || isForeign(stats.uid)) {
+    const what = stats.isSymbolicLink() ? "a symbolic link" : `another user's (uid ${stats.uid}), or no file`;
+    throw exposed(`${path} is ${what}; it must be a file of the user that runs this process`);
   }
   if (process.getuid !== undefined && (stats.mode & OTHERS) !== 0) chmodSync(path, 0o600);
 }

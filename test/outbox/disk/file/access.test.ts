@@ -93,7 +93,7 @@ test.skipIf(!isRoot)("the disk outbox refuses a directory and a file of another 
   chownSync(join(another, "outbox.db"), ANOTHER_USER, ANOTHER_USER);
 
   expectRefusal(directory, `${directory} belongs to another user (uid ${ANOTHER_USER})`);
-  expectRefusal(another, `outbox.db belongs to another user (uid ${ANOTHER_USER})`);
+  expectRefusal(another, `outbox.db is another user's (uid ${ANOTHER_USER})`);
 });
 
 test.each(FILES)("the disk outbox follows no symbolic link in place of %s", (name) => {
