@@ -1,11 +1,10 @@
-import { chmodSync, lstatSync, mkdirSync, readdirSync, type Stats, statSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, type Stats, statSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { OutboxError } from "../../../shared/errors.js";
 
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
-const GIT_IGNORE = ".gitignore";
 
 /** `undefined` if nothing is there, or a directory above is missing: Node 20 throws for that. */
 export function statIfThere(path: string): Stats | undefined {
@@ -35,7 +34,7 @@ export function makeDirectory(directory: string): void {
 
 /**
  * Makes sure that no other user can read or write the outbox: it holds customers' addresses. Closes
- * a directory that holds nothing else to other users, and keeps it out of Git.
+ * a directory that holds nothing else to other users.
  *
  * @throws OutboxError `ERR_AFFILIATE_DISK_EXPOSED` if others can, and this process may not change
  * that.
@@ -46,24 +45,13 @@ export function protectDirectory(path: string): void {
   if (isForeign(uid) && uid !== 0) {
     throw exposed(`${directory} belongs to another user (uid ${uid}); give a directory of this user's own`);
   }
-  const isItsOwn = readdirSync(directory).every(
-    (name) => name === GIT_IGNORE || name.startsWith(basename(path)),
-  );
-  if (isItsOwn) ignoreInGit(directory);
   if (process.getuid === undefined || (mode & OTHERS) === 0) return;
+  const isItsOwn = readdirSync(directory).every((name) => name.startsWith(basename(path)));
   if (!isForeign(uid) && isItsOwn) chmodSync(directory, 0o700);
   else if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0) {
     throw exposed(
       `other users can write to ${directory} (its mode is ${modeOf(mode)}); give a directory in it, which is then made for this user alone`,
     );
-  }
-}
-
-function ignoreInGit(directory: string): void {
-  try {
-    writeFileSync(join(directory, GIT_IGNORE), "*\n", { flag: "wx", mode: 0o600 });
-  } catch {
-    // It is there, or whatever is wrong shows when SQLite opens its file.
   }
 }
 

@@ -1,13 +1,4 @@
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Outbox } from "express-affiliate";
 import { expect, onTestFinished, test } from "vitest";
@@ -62,18 +53,6 @@ test("the disk outbox leaves a directory as it is that holds other things, if ot
 
   expect(modeOf(directory)).toBe(0o755);
   expect(modeOf(join(directory, "outbox.db"))).toBe(0o600);
-});
-
-test("the disk outbox keeps a directory out of Git, unless it holds other things", async () => {
-  const [directory, mixed] = [join(scratchDirectory(), "new"), scratchDirectory()];
-  mkdirSync(join(mixed, "mine"));
-  for (const each of [directory, mixed]) open(each);
-  expect(readFileSync(join(directory, ".gitignore"), "utf8")).toBe("*\n");
-  expect(existsSync(join(mixed, ".gitignore"))).toBe(false);
-
-  chmodSync(directory, 0o755);
-  open(directory);
-  expect(modeOf(directory)).toBe(0o700);
 });
 
 test("the disk outbox refuses a directory of other things if others can write, and takes a new one in it", async () => {
