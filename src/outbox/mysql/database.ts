@@ -2,10 +2,9 @@ import { sleep } from "../../shared/real-timers.js";
 import { inTime, LONGEST_WAIT_MS, repeatWhereLost } from "../queue/connections.js";
 import type { Database, Statements } from "../queue/database.js";
 import { cautionsOf } from "./cautions.js";
-import { CONNECTION_ENDED, DEADLOCK, errnoOf, LOCK_WAIT_TIMEOUT } from "./errors.js";
 import { migrate } from "./migrations.js";
 import type { MysqlConnection, MysqlPool } from "./pool.js";
-import { problem, problemOf } from "./problems.js";
+import { CONNECTION_ENDED, DEADLOCK, errnoOf, LOCK_WAIT_TIMEOUT, problem, problemOf } from "./problems.js";
 import { withValues, wordsOf } from "./sql.js";
 import { insertWithin } from "./transaction.js";
 

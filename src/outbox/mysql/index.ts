@@ -5,7 +5,6 @@
  */
 export type { Outbox } from "../outbox.js";
 export { mysqlMigrations } from "./migrations.js";
-export { type MysqlOutbox, mysqlOutbox } from "./mysql-outbox.js";
-export type { MysqlOutboxOptions } from "./options.js";
+export { type MysqlOutbox, type MysqlOutboxOptions, mysqlOutbox } from "./mysql-outbox.js";
 export type { MysqlConnection, MysqlPool } from "./pool.js";
 export type { MysqlTransaction } from "./transaction.js";

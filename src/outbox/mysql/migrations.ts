@@ -1,7 +1,6 @@
 import { OptionsError } from "../../shared/errors.js";
 import { NEWEST_VERSION, statementsTo } from "../queue/tables.js";
-import { errnoOf } from "./errors.js";
-import { problem } from "./problems.js";
+import { errnoOf, problem } from "./problems.js";
 import { createTable, wordsOf } from "./sql.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.

@@ -1,7 +1,7 @@
 import { OutboxError } from "../../shared/errors.js";
 import type { Database, Statement } from "../queue/database.js";
 import { toldBy } from "../queue/told.js";
-import { CONNECTION_ENDED, DEADLOCK, DUPLICATE, isServers, LOCK_WAIT_TIMEOUT } from "./errors.js";
+import { CONNECTION_ENDED, DEADLOCK, DUPLICATE, isServers, LOCK_WAIT_TIMEOUT } from "./problems.js";
 import { withValues } from "./sql.js";
 
 /** The host's open transaction: a connection of `mysql2/promise`, or what runs statements in it. */

@@ -5,7 +5,6 @@
  */
 export type { Outbox } from "../outbox.js";
 export { postgresMigrations } from "./migrations.js";
-export type { PostgresOutboxOptions } from "./options.js";
 export type { PostgresClient, PostgresPool } from "./pool.js";
-export { type PostgresOutbox, postgresOutbox } from "./postgres-outbox.js";
+export { type PostgresOutbox, type PostgresOutboxOptions, postgresOutbox } from "./postgres-outbox.js";
 export type { PostgresTransaction } from "./transaction.js";
