@@ -1,23 +1,14 @@
 import { OptionsError } from "../../shared/errors.js";
 import { NEWEST_VERSION, statementsTo } from "../queue/tables.js";
+import type { PostgresClient } from "./pool.js";
 import { problem } from "./problems.js";
 import { createTable, wordsOf } from "./sql.js";
-
-/** The connection that a migration runs on. */
-export interface MigrationClient {
-  // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
-  query(text: string): Promise<{ rows: any[] }>;
-}
 
 /** A name that needs only quotes in SQL, and is short enough for the channel's name. */
 export const SCHEMA_NAME = {
   pattern: /^(?!pg_)[A-Za-z][A-Za-z0-9_]{0,39}$/,
   error: "must be a letter, then letters, digits and _, at most 40, and not begin with pg_",
 };
-
-export function quoted(schema: string): string {
-  return `"${schema}"`;
-}
 
 /**
  * The SQL that `postgresOutbox` runs if its tables are missing or of an earlier version, for people
@@ -38,7 +29,7 @@ export function postgresMigrations(schema = "affiliate"): readonly string[] {
 }
 
 function migrationTo(version: number, schema: string): string {
-  const name = quoted(schema);
+  const name = `"${schema}"`;
   return [
     // Spares it the right to create schemas if an administrator has made this one.
     `do $$ begin if to_regnamespace('${name}') is null then create schema ${name}; end if; end $$`,
@@ -48,7 +39,7 @@ function migrationTo(version: number, schema: string): string {
 
 /** @throws OutboxError if it cannot bring the tables to this version, or what the server says. */
 export async function migrate(
-  client: MigrationClient,
+  client: Pick<PostgresClient, "query">,
   { schema, allowed }: { schema: string; allowed: boolean },
 ): Promise<void> {
   if (isCurrent(await versionOf(client, schema))) return;
@@ -86,13 +77,11 @@ export async function migrate(
 }
 
 // Asks the catalogue: there a missing or forbidden table is no error.
-async function versionOf(client: MigrationClient, schema: string): Promise<number> {
+async function versionOf(client: Pick<PostgresClient, "query">, schema: string): Promise<number> {
   const found = await client.query(`
     select from pg_catalog.pg_class as c join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
     where n.nspname = '${schema}' and c.relname = 'migrations'`);
   if (found.rows.length === 0) return 0;
-  const { rows } = await client.query(
-    `select max(version)::text as version from ${quoted(schema)}.migrations`,
-  );
+  const { rows } = await client.query(`select max(version)::text as version from "${schema}".migrations`);
   return Number(rows[0]?.version ?? 0);
 }

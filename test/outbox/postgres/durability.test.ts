@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { retryIn } from "../../contract/recorder.js";
 import { sample } from "../../contract/samples.js";
 import { REJECTED, Stage } from "../../contract/stage.js";
-import { describeWithPostgres, describeWithPostgresServer } from "../../helpers/postgres.js";
+import { describeWithPostgres } from "../../helpers/postgres.js";
 import { linesLogger, startTracker } from "../../helpers/tracker.js";
 
 describeWithPostgres("postgresOutbox", (database) => {
@@ -96,17 +96,5 @@ describeWithPostgres("postgresOutbox", (database) => {
       const outbox = await withSetting(setting);
       expect(await outbox.cautions()).toEqual([]);
     });
-  });
-});
-
-describeWithPostgresServer("postgresOutbox with a standby", ({ create, pool, sql }) => {
-  test("warns if commits do not wait for the standby: a promotion may lose the host's own transaction", async () => {
-    const outbox = await create({ pool: pool({ options: "-c synchronous_commit=local" }) });
-    await sql("alter system set synchronous_standby_names = 'standby'");
-    await sql("select pg_reload_conf()");
-
-    await expect
-      .poll(() => outbox.cautions())
-      .toEqual([expect.stringContaining("synchronous_commit is local: if a standby is promoted")]);
   });
 });
