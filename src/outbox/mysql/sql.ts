@@ -1,4 +1,4 @@
-import type { Value, Words } from "../queue/database.js";
+import { USUAL, type Value, type Words } from "../queue/database.js";
 import { type ColumnType, columnsOf, type Table } from "../queue/tables.js";
 
 /** Milliseconds since the epoch; by UTC, so that no time zone matters. */
@@ -14,19 +14,14 @@ const TYPES: Record<Exclude<ColumnType, object>, string> = {
 
 export function wordsOf(prefix: string): Words {
   return {
+    ...USUAL,
     events: `\`${prefix}events\``,
     queues: `\`${prefix}queues\``,
     migrations: `\`${prefix}migrations\``,
     now: NOW,
-    forUpdate: " for update",
-    skipLocked: " for update skip locked",
-    isSerial: false,
-    updatesInSelect: false,
-    durably: "",
     // With old statistics, or a small table, the server would read all rows, and wait for locked ones.
     byVisitor: " force index (primary)",
     byVisitorAndKind: " force index (by_visitor)",
-    ofQueued: "",
     byAlias: (column) => ` force index (by_${column})`,
     list: (length) => Array(length).fill("select ?").join(" union all "),
     // Not `insert ignore`, which ignores other errors, too.

@@ -1,5 +1,5 @@
-import type { Value, Words } from "../queue/database.js";
-import { type ColumnType, columnsOf, type Table } from "../queue/tables.js";
+import { USUAL, type Value, type Words } from "../queue/database.js";
+import { type ColumnType, type Table, tableWith } from "../queue/tables.js";
 
 // `remote_apply` is kept: it is stronger.
 /** Makes the commit of its transaction durable, whatever the default is. */
@@ -17,38 +17,19 @@ const TYPES: Record<Exclude<ColumnType, object>, string> = {
 /** `quoted`: the schema's name. */
 export function wordsOf(quoted: string): Words {
   return {
+    ...USUAL,
     events: `${quoted}.events`,
     queues: `${quoted}.queues`,
     migrations: `${quoted}.migrations`,
     now: "(extract(epoch from now()) * 1000)::bigint",
-    forUpdate: " for update",
-    skipLocked: " for update skip locked",
-    isSerial: false,
     updatesInSelect: true,
     durably: `, ${DURABLY}`,
-    byVisitor: "",
-    byVisitorAndKind: "",
-    ofQueued: "",
-    byAlias: () => "",
-    list: (length) => `values ${Array(length).fill("(?)").join(", ")}`,
-    orIgnore: () => "on conflict do nothing",
-    queueAlias: " as q",
-    orUpdate: "on conflict (visitor) do update set",
-    old: (column) => `q.${column}`,
-    given: (column) => `excluded.${column}`,
   };
 }
 
 export function createTable(quoted: string, table: Table): string[] {
   const typeOf = (type: ColumnType) => (typeof type === "object" ? 'text collate "C"' : TYPES[type]);
-  const name = `${quoted}.${table.name}`;
-  return [
-    `create table if not exists ${name} (${columnsOf(table, typeOf).join(",\n  ")})`,
-    ...table.indexes.map(
-      ({ name: index, columns, where }) =>
-        `create index if not exists ${table.name}_${index} on ${name} (${columns.join(", ")})${where ? ` where ${where}` : ""}`,
-    ),
-  ];
+  return tableWith(table, typeOf, { schema: `${quoted}.` });
 }
 
 /** The text with `$1`, `$2`, … for texts. Numbers are in it: libraries convert them in different ways. */

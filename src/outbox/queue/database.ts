@@ -100,3 +100,22 @@ export interface Words {
   readonly old: (column: string) => string;
   readonly given: (column: string) => string;
 }
+
+/** The words of most databases. A dialect replaces those that it lacks. */
+export const USUAL = {
+  forUpdate: " for update",
+  skipLocked: " for update skip locked",
+  isSerial: false,
+  updatesInSelect: false,
+  durably: "",
+  byVisitor: "",
+  byVisitorAndKind: "",
+  ofQueued: "",
+  byAlias: () => "",
+  list: (length: number) => `values ${Array(length).fill("(?)").join(", ")}`,
+  orIgnore: () => "on conflict do nothing",
+  queueAlias: " as q",
+  orUpdate: "on conflict (visitor) do update set",
+  old: (column: string) => `q.${column}`,
+  given: (column: string) => `excluded.${column}`,
+} satisfies Partial<Words>;

@@ -113,6 +113,27 @@ export function statementsTo(
   ];
 }
 
+/**
+ * For a dialect's `create`: a table and its indexes, some of them partial.
+ *
+ * @param schema before the table's name, with its dot; "" if there is none.
+ * @param end after its columns.
+ */
+export function tableWith(
+  table: Table,
+  typeOf: (type: ColumnType) => string,
+  { schema = "", end = "" },
+): string[] {
+  const name = `${schema}${table.name}`;
+  return [
+    `create table if not exists ${name} (${columnsOf(table, typeOf).join(",\n  ")})${end}`,
+    ...table.indexes.map(
+      ({ name: index, columns, where }) =>
+        `create index if not exists ${table.name}_${index} on ${name} (${columns.join(", ")})${where ? ` where ${where}` : ""}`,
+    ),
+  ];
+}
+
 /** For a dialect's `create`: the lines between the brackets, and whether a column may be null. */
 export function columnsOf(
   { primaryKey, columns, unique }: Table,

@@ -1,5 +1,5 @@
-import type { Database, Statements, Value, Words } from "../../queue/database.js";
-import { type ColumnType, columnsOf, NEWEST_VERSION, statementsTo, type Table } from "../../queue/tables.js";
+import { type Database, type Statements, USUAL, type Value, type Words } from "../../queue/database.js";
+import { type ColumnType, NEWEST_VERSION, statementsTo, type Table, tableWith } from "../../queue/tables.js";
 import { type Database as Connection, type Statement, transactionsOf } from "./sqlite.js";
 
 const TYPES: Record<Exclude<ColumnType, object>, string> = {
@@ -11,6 +11,7 @@ const TYPES: Record<Exclude<ColumnType, object>, string> = {
 };
 
 const words: Words = {
+  ...USUAL,
   events: "events",
   queues: "queues",
   migrations: "migrations",
@@ -19,31 +20,16 @@ const words: Words = {
   forUpdate: "",
   skipLocked: "",
   isSerial: true,
-  updatesInSelect: false,
-  durably: "",
-  byVisitor: "",
   // Without statistics, SQLite takes the index of other states for a visitor's events.
   byVisitorAndKind: " indexed by events_by_visitor",
   // It would read all settled events, too.
   ofQueued: " indexed by events_by_visitor",
   byAlias: (column) => ` indexed by events_by_${column}`,
-  list: (length) => `values ${Array(length).fill("(?)").join(", ")}`,
-  orIgnore: () => "on conflict do nothing",
-  queueAlias: " as q",
-  orUpdate: "on conflict (visitor) do update set",
-  old: (column) => `q.${column}`,
-  given: (column) => `excluded.${column}`,
 };
 
 function createTable(table: Table): string[] {
   const typeOf = (type: ColumnType) => (typeof type === "object" ? "text" : TYPES[type]);
-  return [
-    `create table if not exists ${table.name} (${columnsOf(table, typeOf).join(",\n  ")}) strict`,
-    ...table.indexes.map(
-      ({ name, columns, where }) =>
-        `create index if not exists ${table.name}_${name} on ${table.name} (${columns.join(", ")})${where ? ` where ${where}` : ""}`,
-    ),
-  ];
+  return tableWith(table, typeOf, { end: " strict" });
 }
 
 /** The n-th leads to the tables' version n. A published one never changes. */
