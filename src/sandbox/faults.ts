@@ -77,12 +77,10 @@ export function createFaults(enforce: (fault: Fault) => void | Promise<void>) {
     await enforce(fault);
   }
 
-  /** Ends all changes. Returns `false` if they had ended before. */
-  function stop() {
-    const stops = !stopped;
+  /** Ends all changes. */
+  function stop(): void {
     stopped = true;
     clearTimeout(timer);
-    return stops;
   }
 
   return { current: () => fault, set, stop };

@@ -347,30 +347,17 @@ describeInChromium("the inspector", ({ openPage }) => {
   });
 
   describe("the faults", () => {
-    test("are on at the press of a button: since when, until when, and what was missed; then they are a mark in the stream", async () => {
-      const sandbox = await startSandbox();
-      await sendClick(sandbox);
-      const page = await inspect(sandbox);
+    test("are on at the press of a button: since when, until when, and how long still", async () => {
+      const page = await inspect(await startSandbox());
       await openFaults(page);
       await page.getByRole("button", { name: "503" }).click();
       const bar = page.getByRole("region", { name: "Faults" });
       await bar.getByText(/503 since \S+, until \S+/).waitFor();
       await bar.getByText(/^(29|30) s left$/).waitFor();
-      await bar.getByText("So far: no request met it.").waitFor();
       expect(await page.getByRole("button", { name: "503" }).getAttribute("aria-pressed")).toBe("true");
       expect(await page.title()).toBe("503 · Affiliate sandbox");
-
-      const order = { "idempotency-key": "order-1" };
-      await sendPayment(sandbox, {}, order);
-      await bar.getByText("So far: 1 payment missed; none recorded since.").waitFor();
       await page.getByRole("button", { name: "ok" }).click();
       await bar.getByText("No fault: the service answers.").waitFor();
-      await sendPayment(sandbox, {}, order);
-      await page.getByText(/^503 from \S+ to \S+: 1 payment missed; all recorded since$/).waitFor();
-      expect(await page.locator("#visitors > li").allTextContents()).toEqual([
-        expect.stringContaining("bo@shop.test"),
-        expect.stringContaining("503"),
-      ]);
     });
 
     test("take effect: down refuses connections, slow is as slow as it was set, or says why it was refused", async () => {
@@ -378,7 +365,7 @@ describeInChromium("the inspector", ({ openPage }) => {
       const page = await inspect(sandbox);
       await openFaults(page);
       await page.getByRole("button", { name: "down" }).click();
-      await page.getByText("refused connections leave no trace here").first().waitFor();
+      await page.getByText(/down since/).waitFor();
       await expect(sendClick(sandbox)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
       await page.getByLabel("slow by").fill("-5");
       await page.getByRole("button", { name: "slow" }).click();
@@ -407,22 +394,6 @@ describeInChromium("the inspector", ({ openPage }) => {
       await page.getByRole("button", { name: "End the fault" }).press("Enter");
       expect(await page.evaluate(() => document.activeElement?.id)).toBe("faults");
       await expect.poll(() => sandbox.fault.mode).toBe("ok");
-    });
-
-    test("are marked by what an app does with the reports that meet them", async ({ sandbox }) => {
-      const page = await inspect(sandbox);
-      const marks = () =>
-        page.locator(".period strong").evaluateAll((all) => all.map((each) => each.className));
-      await sandbox.fail("503");
-      const order = { "idempotency-key": "order-1" };
-      await sendPayment(sandbox, {}, order);
-      await expect.poll(marks).toEqual(["waiting"]);
-      await sandbox.fail("reset-after");
-      await sendPayment(sandbox).catch(() => {});
-      await expect.poll(marks).toEqual(["held", "waiting"]);
-      await sandbox.fail("ok");
-      await sendPayment(sandbox, {}, order);
-      await expect.poll(marks).toEqual(["held", "linked"]);
     });
   });
 
@@ -554,8 +525,7 @@ describeInChromium("the inspector", ({ openPage }) => {
     await see("shortcuts");
     await page.keyboard.press("Escape");
     await sandbox.fail("reset-after", { forMs: 600_000 });
-    await sendClick(sandbox, { clickId: "x" }).catch(() => {});
-    await page.getByText("So far: 1 click recorded without an answer").waitFor();
+    await page.getByText(/reset-after since/).waitFor();
     await see("fault");
   }, 180_000);
 

@@ -7,10 +7,8 @@ import { groupByVisitor, stateOf, type Visitor } from "./visitors.js";
 /** All that the page shows. It gets all of it with every change. */
 export type InspectorState = ReturnType<typeof stateFor>;
 
-const SHOWN_FAULTS = 20;
-
 export function stateFor(ledger: LedgerStore, faults: Faults, view: View) {
-  const { clicks, leads, faults: periods } = ledger.tables;
+  const { clicks, leads } = ledger.tables;
   const [recentClicks, recentLeads] = [clicks.latest(MOST), leads.latest(MOST)];
   const matching = groupByVisitor(recentClicks, recentLeads).filter((visitor) => isWanted(visitor, view));
   const isUnlinked = (visitor: Visitor) => stateOf(visitor) === "not-linked";
@@ -20,8 +18,6 @@ export function stateFor(ledger: LedgerStore, faults: Faults, view: View) {
   });
   return {
     fault: faults.current(),
-    /** When the service had which fault, the last first; the fault in force among them. */
-    faults: periods.latest(SHOWN_FAULTS),
     affiliates: affiliatesFor(ledger, view),
     /** The visitors with something that was not linked, and the others; the last first. */
     unlinked: show(matching.filter(isUnlinked), view.unlinked),

@@ -30,8 +30,6 @@ const tables = `
     fault text not null, replayed integer not null, idempotencyKey text,
     recordedClick integer, recordedLead integer
   ) strict;
-  create index if not exists requests_by_key on requests (idempotencyKey, path);
-  create index if not exists requests_by_fault on requests (fault, at) where fault <> 'ok';
   create index if not exists requests_by_click on requests (recordedClick);
   create index if not exists requests_by_lead on requests (recordedLead);
 
@@ -39,10 +37,6 @@ const tables = `
     endpoint text, idempotencyKey text, status integer not null, body text not null,
     primary key (endpoint, idempotencyKey)
   ) strict, without rowid;
-
-  create table if not exists faults (
-    id integer primary key autoincrement, mode text not null, since text not null, until text
-  ) strict;
 `;
 
 /** Opened by this process. */

@@ -14,7 +14,6 @@ import {
   type Registration,
   type Where,
 } from "./entries.js";
-import { faultsTable } from "./faults.js";
 import { closeLedgerFile, type Database, IN_MEMORY, openLedgerFile } from "./file.js";
 import {
   type AffiliateTotals,
@@ -69,7 +68,6 @@ function tablesOf(database: Database) {
     clicks: clicksTable(database),
     leads: leadsTable(database),
     requests: requestsTable(database),
-    faults: faultsTable(database),
     answers: answersTable(database),
   };
 }
@@ -134,8 +132,7 @@ export function openLedger(file = IN_MEMORY): LedgerStore {
     },
     clear() {
       database.exec(
-        `begin; delete from leads; delete from clicks; delete from requests; delete from answers;
-         delete from faults where until is not null; commit`,
+        "begin; delete from leads; delete from clicks; delete from requests; delete from answers; commit",
       );
       events.emit("clear");
     },

@@ -1,62 +1,25 @@
 // What the app needs to know of the service, and the buttons that make it fail.
 import { $, Component, change, html } from "../../../browser/page.js";
-import { copyButton, countOf, foreign, mark, span, time } from "../../../browser/pieces.js";
+import { copyButton, foreign, mark, span, time } from "../../../browser/pieces.js";
 import { post } from "./feed.js";
 
-/** What each fault does, what becomes of reports that meet it, and what an app does with them. */
+/** What each fault does, and what an app does with the reports that meet it. */
 const faults = {
-  ok: ["The service answers."],
-  down: ["The port refuses connections.", "missed", "waiting"],
-  slow: ["Requests are recorded at once and answered late.", "answered late", "waiting"],
-  500: ["500 Internal Server Error; nothing is recorded.", "missed", "waiting"],
-  503: ["503 Service Unavailable; nothing is recorded.", "missed", "waiting"],
-  429: ["429 Too Many Requests and Retry-After; nothing is recorded.", "missed", "waiting"],
-  401: ["401 Unauthorized; nothing is recorded.", "missed", "waiting"],
-  hang: ["Requests are read and never answered; nothing is recorded.", "missed", "held"],
-  reset: ["Requests are read, then the connection is reset; nothing is recorded.", "missed", "held"],
-  "reset-after": [
-    "Requests are recorded, then the connection is reset instead of an answer.",
-    "recorded without an answer",
-    "held",
-  ],
-  garbage: ["The answer is not HTTP; nothing is recorded.", "missed", "held"],
+  ok: ["The service answers.", "linked"],
+  down: ["The port refuses connections.", "waiting"],
+  slow: ["Requests are recorded at once and answered late.", "waiting"],
+  500: ["500 Internal Server Error; nothing is recorded.", "waiting"],
+  503: ["503 Service Unavailable; nothing is recorded.", "waiting"],
+  429: ["429 Too Many Requests and Retry-After; nothing is recorded.", "waiting"],
+  401: ["401 Unauthorized; nothing is recorded.", "waiting"],
+  hang: ["Requests are read and never answered; nothing is recorded.", "held"],
+  reset: ["Requests are read, then the connection is reset; nothing is recorded.", "held"],
+  "reset-after": ["Requests are recorded, then the connection is reset instead of an answer.", "held"],
+  garbage: ["The answer is not HTTP; nothing is recorded.", "held"],
 };
 
 /** During a fault, events are `waiting`, or payments `held`, for they may have arrived. */
-const stateIn = (mode) => faults[mode][2] ?? "linked";
-
-const nouns = {
-  click: "click",
-  registration: "registration",
-  registrationLead: "registration",
-  paymentLead: "payment",
-};
-
-/** What has become of the reports that met a fault; `undefined` without any. */
-export function stateAfter({ mode, reports, recorded }) {
-  const total = Object.values(reports).reduce((sum, count) => sum + count, 0);
-  if (total === 0 && mode !== "down") return undefined;
-  return total > 0 && recorded === total && mode !== "reset-after" ? "linked" : stateIn(mode);
-}
-
-export function costsOf({ mode, requests, reports, recorded }) {
-  if (mode === "down") return "refused connections leave no trace here; what was sent meanwhile is not known";
-  if (requests === 0) return "no request met it";
-  const counts = {};
-  for (const [endpoint, count] of Object.entries(reports)) {
-    const noun = nouns[endpoint];
-    counts[noun] = (counts[noun] ?? 0) + count;
-  }
-  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  if (total === 0) return `${countOf(requests, "request")} met it`;
-  const [, effect] = faults[mode];
-  const what = `${Object.entries(counts)
-    .map(([noun, count]) => countOf(count, noun))
-    .join(", ")} ${effect}`;
-  if (effect !== "missed") return what;
-  if (recorded === 0) return `${what}; none recorded since`;
-  return `${what}; ${recorded === total ? "all" : `${recorded} of ${total}`} recorded since`;
-}
+const stateIn = (mode) => faults[mode][1];
 
 export function About({ about }) {
   if (!about) return html`<dl id="about"></dl>`;
@@ -77,7 +40,7 @@ export function About({ about }) {
   `;
 }
 
-/** The fault in force, its costs so far, and the buttons that set one. */
+/** The fault in force, and the buttons that set one. */
 export function FaultBar({ state, isStopped, problem, areFaultsOpen }) {
   const mode = state?.fault.mode ?? "ok";
   const fault = (name) => html`
@@ -97,9 +60,9 @@ export function FaultBar({ state, isStopped, problem, areFaultsOpen }) {
   return html`
     <div role="region" aria-label="Faults">
       <p id="fault" role="status">${isStopped ? "The sandbox has stopped." : state && faultInForce(state.fault)}</p>
-      <p id="costs" class="quiet" hidden=${mode === "ok"}>
+      <p id="in-force" class="quiet" hidden=${mode === "ok"}>
         <button type="button" disabled=${isStopped} onClick=${endFault}>End the fault</button>
-        ${" "}<${TimeLeft} until=${state?.fault.until} /> ${state && costsSoFar(state)}
+        ${" "}<${TimeLeft} until=${state?.fault.until} /> ${faults[mode][0]}
       </p>
       <fieldset id="modes" hidden=${!areFaultsOpen} disabled=${isStopped}>
         <legend class="unseen">How the service behaves</legend>
@@ -131,10 +94,6 @@ function faultInForce({ mode, since, until }) {
   if (mode === "ok") return html`${mark("linked")}No fault: the service answers.`;
   const end = until ? html`, until ${time(until)}` : ", until told otherwise";
   return html`${mark(stateIn(mode))}<strong class=${stateIn(mode)}>${mode}</strong> since ${time(since)}${end}`;
-}
-
-function costsSoFar({ fault: { mode }, faults: [last] }) {
-  return mode !== "ok" && `${faults[mode][0]} So far: ${last ? costsOf(last) : "nothing"}.`;
 }
 
 /** How long the fault lasts. Not read out, or every second would be. */

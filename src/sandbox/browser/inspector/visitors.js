@@ -1,16 +1,14 @@
-// The visitors, each a chain of click, registration and payment, and the faults between them.
+// The visitors, each a chain of click, registration and payment.
 import { html } from "../../../browser/page.js";
 import { Choice, foreign, mark, time } from "../../../browser/pieces.js";
 import { clickEntry, leadEntry, whyNotLinked } from "./entries.js";
 import { filterBy, more, Search } from "./feed.js";
-import { costsOf, stateAfter } from "./service.js";
 
 const STATES = Object.entries({ "not-linked": "not linked", linked: "linked", clicked: "only clicked" });
 
 export function Visitors({ state, asked, filters, isStopped }) {
   const isNarrowed = [asked.search, asked.affiliate, asked.state].some((value) => value !== "");
   const { unlinked, visitors, older } = state ?? {};
-  const stream = state ? streamOf(state, isNarrowed) : [];
   const total = state && unlinked.total + visitors.total;
   const affiliates = affiliatesIn(state?.affiliates.shown, filters.affiliate);
   const filtering = { filter: filters, onChoose: filterBy };
@@ -32,26 +30,15 @@ export function Visitors({ state, asked, filters, isStopped }) {
         <h3 class="lost">${mark("lost")}Not linked <span id="unlinked-count" class="quiet">${unlinked?.total}</span></h3>
         <ol id="unlinked">${unlinked?.shown.map(visitorRow)}</ol>
         <p id="unlinked-more" class="more">${unlinked && more("unlinked", unlinked)}</p>
-        <h3 id="others" hidden=${stream.length === 0}>The others</h3>
+        <h3 id="others" hidden=${!visitors?.total}>The others</h3>
       </div>
-      <ol id="visitors">${total === 0 && noVisitor(isNarrowed)}${stream.map(({ row }) => row)}</ol>
+      <ol id="visitors">${total === 0 && noVisitor(isNarrowed)}${visitors?.shown.map(visitorRow)}</ol>
       <p id="visitors-more" class="more">
         ${visitors && more("visitors", visitors)}
         ${older && " Visitors are made of the last 5,000 clicks and leads."}
       </p>
     </section>
   `;
-}
-
-/** The visitors, and the faults between them, the last first. */
-function streamOf({ visitors, faults }, isNarrowed) {
-  const isAll = visitors.shown.length === visitors.total;
-  const oldest = isAll ? "" : visitors.shown.at(-1).lastAt;
-  const marks = isNarrowed ? [] : faults.filter(({ since }) => since > oldest);
-  return [
-    ...visitors.shown.map((visitor) => ({ at: visitor.lastAt, row: visitorRow(visitor) })),
-    ...marks.map((fault) => ({ at: fault.since, row: faultMark(fault) })),
-  ].sort((one, other) => (one.at === other.at ? 0 : one.at < other.at ? 1 : -1));
 }
 
 function noVisitor(isNarrowed) {
@@ -107,17 +94,6 @@ function chainStep([state, title, entries, show, nothing], later) {
       ${entries.total > 0 ? entries.shown.map(show) : html`<p class="quiet">${nothing}</p>`}
       <p class="more">${more("entries", entries)}</p>
     </div>
-  `;
-}
-
-function faultMark(period) {
-  const { id, mode, since, until } = period;
-  const state = stateAfter(period);
-  const end = until ? html` to ${time(until)}` : " on";
-  return html`
-    <li class="period" key=${`fault-${id}`}>
-      <strong class=${state}>${state && mark(state)}${mode}</strong> from ${time(since)}${end}: ${costsOf(period)}
-    </li>
   `;
 }
 
