@@ -422,37 +422,6 @@ describeInChromium("the inspector", ({ openPage }) => {
       await page.getByText("No visitor yet.").waitFor();
       expect(sandbox.ledger.clicks()).toEqual([]);
     });
-
-    test("shortcuts go where they say, and can be turned off", async ({ sandbox }) => {
-      await manyVisitors(sandbox, 3);
-      const page = await inspect(sandbox);
-      const focused = () => page.evaluate(() => document.activeElement?.id);
-      for (const [pressed, id] of [
-        ["/", "search"],
-        ["j", "search"],
-      ] as const) {
-        await page.keyboard.press(pressed);
-        expect(await focused()).toBe(id);
-      }
-      await page.getByLabel("Visitor", { exact: true }).fill("");
-      await page.getByRole("button", { name: "Shortcuts" }).focus();
-      await page.keyboard.press("j");
-      await page.keyboard.press("j");
-      await page.keyboard.press("k");
-      const name = () => page.evaluate(() => document.activeElement?.querySelector(".foreign")?.textContent);
-      expect(await name()).toBe("s-2’s visitor");
-      await page.keyboard.press("f");
-      expect(await page.evaluate(() => document.activeElement?.textContent?.trim())).toBe("ok");
-      await page.keyboard.press("r");
-      expect(await focused()).toBe("containing");
-
-      await page.getByRole("button", { name: "Shortcuts" }).focus();
-      await page.keyboard.press("?");
-      await page.getByLabel("Shortcuts are on").uncheck();
-      await page.keyboard.press("Escape");
-      await page.keyboard.press("/");
-      expect(await focused()).toBe("help");
-    });
   });
 
   test("filters the requests, and opens one by its address", async ({ sandbox }) => {
@@ -519,10 +488,6 @@ describeInChromium("the inspector", ({ openPage }) => {
     await link.first().click();
     await page.getByRole("dialog").getByText("Headers").waitFor();
     await see("request");
-    await page.keyboard.press("Escape");
-    await page.keyboard.press("?");
-    await page.getByRole("dialog").getByText("find visitors").waitFor();
-    await see("shortcuts");
     await page.keyboard.press("Escape");
     await sandbox.fail("reset-after", { forMs: 600_000 });
     await page.getByText(/reset-after since/).waitFor();

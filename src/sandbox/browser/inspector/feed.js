@@ -35,12 +35,11 @@ export function filterBy(filter) {
 }
 
 /** Narrows a list to what contains a text. */
-export function Search({ id, label, placeholder, shortcut, filter }) {
+export function Search({ id, label, placeholder, filter }) {
   return html`
     <input
       ...${{ id, type: "search", placeholder, autocomplete: "off", spellcheck: false, value: filter[id] }}
       aria-label=${label}
-      aria-keyshortcuts=${shortcut}
       onInput=${({ target }) => filterBy({ [id]: target.value })}
     />
   `;

@@ -3,7 +3,6 @@ import { html, startPage } from "../../../browser/page.js";
 import { time } from "../../../browser/pieces.js";
 import { Affiliates, Linking } from "./affiliates.js";
 import { connect, News } from "./feed.js";
-import { Keys, showKeys, startShortcuts } from "./keys.js";
 import { OpenedRequest, openNamed, Requests } from "./requests.js";
 import { About, Decisions, FaultBar, showFaults } from "./service.js";
 import { Visitors } from "./visitors.js";
@@ -25,7 +24,6 @@ function Inspector(shown) {
       </details>
       <p id="connection" data-connection=${connection} role="status">${connectionIn(shown)}</p>
       <button type="button" id="faults" aria-expanded=${areFaultsOpen} onClick=${() => showFaults(!areFaultsOpen)}>Faults</button>
-      <button type="button" id="help" aria-keyshortcuts="?" onClick=${showKeys}>Shortcuts</button>
     </header>
     <main>
       <div id="summary">
@@ -38,7 +36,6 @@ function Inspector(shown) {
       <${Decisions} decisions=${shown.decisions} />
     </main>
     <${OpenedRequest} opened=${shown.opened} />
-    <${Keys} hasShortcuts=${shown.hasShortcuts} />
     <${News} news=${shown.news} />
   `;
 }
@@ -61,6 +58,5 @@ startPage(Inspector, {
   opened: { title: "Request" },
 });
 connect();
-startShortcuts();
 addEventListener("hashchange", openNamed);
 openNamed();

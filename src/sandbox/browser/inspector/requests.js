@@ -13,7 +13,7 @@ export function Requests({ state, asked, filters, isStopped }) {
         <h2 id="requests-title">Requests <span id="requests-count" class="quiet">${requests?.total}</span></h2>
         <fieldset disabled=${isStopped}>
           <legend class="unseen">Which requests</legend>
-          <${Search} id="containing" label="Requests containing" placeholder="containing" shortcut="r" filter=${filters} />
+          <${Search} id="containing" label="Requests containing" placeholder="containing" filter=${filters} />
           <${Choice} id="answered" label="Answered" all="any answer" options=${ANSWERS} filter=${filters} onChoose=${filterBy} />
           <button id="clear" type="button" onClick=${clear}>Clear everything</button>
         </fieldset>

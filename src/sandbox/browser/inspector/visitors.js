@@ -18,7 +18,7 @@ export function Visitors({ state, asked, filters, isStopped }) {
         <h2 id="visitors-title">Visitors <span id="visitors-count" class="quiet">${total}</span></h2>
         <fieldset disabled=${isStopped}>
           <legend class="unseen">Which visitors</legend>
-          <${Search} id="search" label="Visitor" placeholder="visitor, id, address" shortcut="/" filter=${filters} />
+          <${Search} id="search" label="Visitor" placeholder="visitor, id, address" filter=${filters} />
           <${Choice} id="affiliate" label="Affiliate" all="any affiliate" options=${affiliates} ...${filtering} />
           <${Choice} id="state" label="State" all="any state" options=${STATES} ...${filtering} />
         </fieldset>
@@ -61,7 +61,7 @@ function visitorRow(visitor) {
     ["Payments", payments, entryOf, "nothing paid"],
   ].map((step) => [stateOf(step[1]), ...step]);
   return html`
-    <li class="visitor" key=${id} tabindex="-1" aria-labelledby=${id}>
+    <li class="visitor" key=${id} aria-labelledby=${id}>
       <div><h4 id=${id}>${foreign(name)} ${time(lastAt)}</h4>${creditOf(leads)}</div>
       ${steps.map((step, nth) => chainStep(step, steps.slice(nth + 1)))}
       ${unlinked.map(whyNotLinked)}
