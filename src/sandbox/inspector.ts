@@ -4,7 +4,6 @@ import base from "../browser/base.css?raw";
 import { policyWith, shellOf } from "../browser/shell.js";
 import script from "./browser/inspector/main.js?script";
 import style from "./browser/inspector/style.css?raw";
-import { decisions } from "./decisions.js";
 import { type Faults, faultModes } from "./faults.js";
 import { parseJson, Refused, readBody, send, sendJson } from "./http.js";
 import { readView, stateFor, type View } from "./inspector/state.js";
@@ -62,7 +61,7 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
 
   function watch(req: IncomingMessage, res: ServerResponse): void {
     const view = readView(req.url ?? "");
-    const unchanging = JSON.stringify({ about: about(), decisions });
+    const unchanging = JSON.stringify({ about: about() });
     res.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
     res.write(`retry: 1000\nevent: about\ndata: ${unchanging}\n\n${stateEvent(view)}`);
     watchers.set(res, view);

@@ -6,7 +6,6 @@ import { createInterface } from "node:readline";
 import type { Sandbox } from "express-affiliate/sandbox";
 import fc from "fast-check";
 import { describe, expect, inject, onTestFinished } from "vitest";
-import { decisions } from "../../src/sandbox/decisions.js";
 import { type InspectorState, readView } from "../../src/sandbox/inspector/state.js";
 import type { About } from "../../src/sandbox/inspector.js";
 import { anyCharacter } from "../helpers/any-character.js";
@@ -24,7 +23,7 @@ import {
 } from "./helpers.js";
 
 /** What a page is told: first what does not change, then each state. */
-type Told = InspectorState & { about?: About; decisions?: unknown };
+type Told = InspectorState & { about?: About };
 
 /** Watches as a page does: all that it is told, until something is as asked. */
 async function watch(sandbox: Sandbox, query = "") {
@@ -89,7 +88,6 @@ test("the inspector shows open pages each visitor's way, the totals, the request
   const until = await watch(sandbox);
   expect(await until(() => true)).toEqual({
     about: { url: sandbox.url, clientId: 1001, apiKey: sandbox.apiKey, file: null },
-    decisions,
   });
   expect(await until(() => true)).toMatchObject({ fault: { mode: "ok" }, visitors: { total: 0, shown: [] } });
 

@@ -33,7 +33,7 @@ function Inspector(shown) {
       <${Affiliates} ...${{ affiliates: state?.affiliates, areAllAffiliatesShown: shown.areAllAffiliatesShown }} />
       <${Visitors} ...${{ state, asked, filters, isStopped }} />
       <${Requests} ...${{ state, asked, filters, isStopped }} />
-      <${Decisions} decisions=${shown.decisions} />
+      <${Decisions} />
     </main>
     <${OpenedRequest} opened=${shown.opened} />
     <${News} news=${shown.news} />

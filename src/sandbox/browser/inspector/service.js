@@ -1,6 +1,7 @@
 // What the app needs to know of the service, and the buttons that make it fail.
 import { $, Component, change, html } from "../../../browser/page.js";
 import { copyButton, foreign, mark, span, time } from "../../../browser/pieces.js";
+import { decisions } from "./decisions.js";
 import { post } from "./feed.js";
 
 /** What each fault does, and what an app does with the reports that meet it. */
@@ -120,14 +121,13 @@ function endFault() {
   return setFault("ok");
 }
 
-export function Decisions({ decisions = [] }) {
-  const pair = ({ section, open, decision }) => html`<dt>${section}: ${open}</dt><dd>${decision}</dd>`;
+export function Decisions() {
   return html`
     <section aria-labelledby="decisions-title">
       <h2 id="decisions-title">Where the specification is silent</h2>
       <details>
         <summary>What this sandbox decided; the real service may do otherwise</summary>
-        <dl id="decisions">${decisions.map(pair)}</dl>
+        <dl id="decisions">${Object.entries(decisions).map(([open, decision]) => html`<dt>${open}</dt><dd>${decision}</dd>`)}</dl>
       </details>
     </section>
   `;
