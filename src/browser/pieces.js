@@ -103,15 +103,6 @@ export function countOf(number, noun) {
   return `${number.toLocaleString([])} ${number === 1 ? noun : `${noun}s`}`;
 }
 
-/** Narrows a list: one of `options`, which are pairs of a value and its words, or `all`. */
-export function Choice({ id, label, all, options, filter, onChoose }) {
-  return html`
-    <select id=${id} aria-label=${label} value=${filter[id]} onInput=${({ target }) => onChoose({ [id]: target.value })}>
-      ${[["", all], ...options].map(([value, words]) => html`<option key=${value} value=${value} dir="auto">${written(words)}</option>`)}
-    </select>
-  `;
-}
-
 /** `columns`: the headings; the first is of the rows' names. */
 export function Table({ id, columns, children, ...table }) {
   return html`

@@ -1,6 +1,6 @@
 // The dead letters as the reader has chosen them.
 import { html } from "../../browser/page.js";
-import { amount, Choice, countOf, foreign, mark, time } from "../../browser/pieces.js";
+import { amount, countOf, foreign, mark, time, written } from "../../browser/pieces.js";
 import { decide, discard, discardAll, nameOf, retry, retryAll } from "./decisions.js";
 import { choose, showMore } from "./look.js";
 import { kindsOf, sumOf } from "./state.js";
@@ -99,4 +99,13 @@ function detailsOf({ amount: value, email, affiliate, unreadable }) {
     email !== undefined && foreign(email),
     affiliate !== undefined && html`through ${foreign(affiliate)}`,
   ];
+}
+
+/** Narrows a list: one of `options`, which are pairs of a value and its words, or `all`. */
+function Choice({ id, label, all, options, filter, onChoose }) {
+  return html`
+    <select id=${id} aria-label=${label} value=${filter[id]} onInput=${({ target }) => onChoose({ [id]: target.value })}>
+      ${[["", all], ...options].map(([value, words]) => html`<option key=${value} value=${value} dir="auto">${written(words)}</option>`)}
+    </select>
+  `;
 }

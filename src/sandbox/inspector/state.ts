@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { Faults } from "../faults.js";
 import type { Click, Lead, RecordedRequest } from "../ledger/entries.js";
 import type { LedgerStore } from "../ledger/ledger.js";
-import { groupByVisitor, stateOf, type Visitor } from "./visitors.js";
+import { groupByVisitor, isUnlinked, type Visitor } from "./visitors.js";
 
 /** All that the page shows. It gets all of it with every change. */
 export type InspectorState = ReturnType<typeof stateFor>;
@@ -11,7 +11,6 @@ export function stateFor(ledger: LedgerStore, faults: Faults, view: View) {
   const { clicks, leads } = ledger.tables;
   const [recentClicks, recentLeads] = [clicks.latest(MOST), leads.latest(MOST)];
   const matching = groupByVisitor(recentClicks, recentLeads).filter((visitor) => isWanted(visitor, view));
-  const isUnlinked = (visitor: Visitor) => stateOf(visitor) === "not-linked";
   const show = (visitors: Visitor[], count: number) => ({
     total: visitors.length,
     shown: visitors.slice(0, count).map((visitor) => shownVisitor(ledger, visitor, view.entries)),
@@ -38,11 +37,8 @@ function affiliatesFor(ledger: LedgerStore, { affiliates: count }: View) {
   return { total: all.length, shown };
 }
 
-function isWanted(visitor: Visitor, { search, affiliate, state }: View): boolean {
-  if (state !== "" && stateOf(visitor) !== state) return false;
-  const entries = [...visitor.clicks, ...visitor.registrations, ...visitor.payments];
-  if (affiliate !== "" && !entries.some(({ affiliateReference }) => affiliateReference === affiliate))
-    return false;
+function isWanted({ clicks, registrations, payments }: Visitor, { search }: View): boolean {
+  const entries = [...clicks, ...registrations, ...payments];
   return search === "" || entries.some((entry) => has(Object.values(entry), search));
 }
 
@@ -52,16 +48,13 @@ function shownVisitor(ledger: LedgerStore, visitor: Visitor, count: number) {
   // The request that reported an entry; null: it is no longer kept.
   const request = ledger.tables.requests.thatReported;
   const leads = (all: readonly Lead[]) => {
-    const unlinked = all.filter(({ linkedClick }) => linkedClick === null);
-    const chosen = new Set([...unlinked.slice(-count), ...all.slice(-count)]);
-    const shown = all
-      .filter((lead) => chosen.has(lead))
-      .map((lead) => ({
-        ...lead,
-        request: request(lead),
-        // Why it was not linked; null: it was.
-        why: lead.linkedClick === null ? explain(ledger, lead) : null,
-      }));
+    const earlier = all.slice(0, -count).filter(({ linkedClick }) => linkedClick === null);
+    const shown = [...earlier.slice(-count), ...all.slice(-count)].map((lead) => ({
+      ...lead,
+      request: request(lead),
+      // Why it was not linked; null: it was.
+      why: lead.linkedClick === null ? explain(ledger, lead) : null,
+    }));
     return { total: all.length, shown };
   };
   return {
@@ -79,9 +72,9 @@ function shownVisitor(ledger: LedgerStore, visitor: Visitor, count: number) {
 
 /** The last requests, each as a line. `/request?id=` has all of it. */
 function requestsFor({ tables: { requests } }: LedgerStore, view: View) {
-  const isFiltered = view.containing !== "" || view.answered !== "";
+  const isFiltered = view.containing !== "";
   const matching = isFiltered
-    ? requests.latest().filter((request) => isAsked(request, view))
+    ? requests.latest().filter((request) => isAsked(request, view.containing))
     : requests.latest(view.requests);
   return {
     total: isFiltered ? matching.length : requests.count(),
@@ -91,11 +84,10 @@ function requestsFor({ tables: { requests } }: LedgerStore, view: View) {
   };
 }
 
-function isAsked(request: RecordedRequest, { containing, answered }: View): boolean {
+function isAsked(request: RecordedRequest, text: string): boolean {
   const { method, path, headers, body, status, response } = request;
-  if (!String(status ?? "none").startsWith(answered)) return false;
   const head = Object.entries(headers).map((pair) => pair.join(": "));
-  return containing === "" || has([`${method} ${path}`, ...head, body, response], containing);
+  return has([`${method} ${path}`, ...head, body, status ?? "no answer", response], text);
 }
 
 function has(values: readonly unknown[], text: string): boolean {
@@ -172,18 +164,13 @@ const count = (usual: number) =>
 const schema = z.object({
   /** Visitors that have this text in one of their fields. */
   search: text,
-  /** Visitors with a click or a lead of this affiliate; empty: all. */
-  affiliate: text,
-  state: z.catch(z.enum(["", "not-linked", "linked", "clicked"]), ""),
-  /** Requests that have this text in their head, body or answer. */
+  /** Requests that have this text in their head, body, status or answer. */
   containing: text,
-  /** Requests whose status begins with this digit; `none`: without an answer. */
-  answered: z.catch(z.enum(["", "2", "4", "5", "none"]), ""),
   /** How many of each are shown. `entries`: of each visitor. */
   unlinked: count(10),
   visitors: count(100),
   entries: count(20),
-  affiliates: count(100),
+  affiliates: count(5),
   requests: count(100),
 });
 

@@ -13,9 +13,6 @@ export interface Visitor {
   readonly lastAt: string;
 }
 
-/** `not-linked`: a registration or payment was linked to no click. `clicked`: there is none. */
-type VisitorState = "not-linked" | "linked" | "clicked";
-
 /** Groups clicks and leads by visitor, the most recent first. */
 export function groupByVisitor(clicks: readonly Click[], leads: readonly Lead[]): Visitor[] {
   const entries = [...clicks, ...leads];
@@ -35,10 +32,9 @@ export function groupByVisitor(clicks: readonly Click[], leads: readonly Lead[])
   return visitors.sort((a, b) => (a.lastAt === b.lastAt ? 0 : a.lastAt < b.lastAt ? 1 : -1));
 }
 
-export function stateOf({ registrations, payments }: Visitor): VisitorState {
-  const leads = [...registrations, ...payments];
-  if (leads.length === 0) return "clicked";
-  return leads.some(({ linkedClick }) => linkedClick === null) ? "not-linked" : "linked";
+/** Whether a registration or a payment was linked to no click. */
+export function isUnlinked({ registrations, payments }: Visitor): boolean {
+  return [...registrations, ...payments].some(({ linkedClick }) => linkedClick === null);
 }
 
 function visitorOf(entries: (Click | Lead)[]): Visitor {

@@ -1,9 +1,7 @@
 // Who gets the credit: each affiliate's totals, and whether anything was linked to none.
-import { change, html } from "../../../browser/page.js";
+import { html } from "../../../browser/page.js";
 import { amount, countOf, foreign, mark } from "../../../browser/pieces.js";
 import { more } from "./feed.js";
-
-const FEW = 5;
 
 /** Whether all registrations and payments count for an affiliate. */
 export function Linking({ affiliates = { shown: [] } }) {
@@ -19,10 +17,7 @@ function countsIn({ clicks, registrations, payments }) {
   return counts.flatMap(([noun, count]) => (count > 0 ? countOf(count, noun) : [])).join(", ");
 }
 
-export function Affiliates({ affiliates, areAllAffiliatesShown }) {
-  const { shown = [], total } = affiliates ?? {};
-  const isShown = ({ affiliateReference }, nth) =>
-    areAllAffiliatesShown || nth < FEW || affiliateReference === null;
+export function Affiliates({ affiliates = { shown: [], total: 0 } }) {
   const tile = (totals) => {
     const { affiliateReference: name, registrations, payments, value } = totals;
     const state = name === null ? "lost" : registrations + payments > 0 && "linked";
@@ -34,13 +29,9 @@ export function Affiliates({ affiliates, areAllAffiliatesShown }) {
       </li>
     `;
   };
-  const showAll = () => change({ areAllAffiliatesShown: true });
-  const all = html`<button type="button" onClick=${showAll}>All ${total} affiliates</button>`;
   return html`
     <h2 class="unseen">Affiliates</h2>
-    <ul id="affiliates" class="tiles">${shown.filter(isShown).map(tile)}</ul>
-    <p id="affiliates-more" class="more">
-      ${areAllAffiliatesShown ? more("affiliates", affiliates) : shown.length > FEW + 1 && all}
-    </p>
+    <ul id="affiliates" class="tiles">${affiliates.shown.map(tile)}</ul>
+    <p id="affiliates-more" class="more">${more("affiliates", affiliates)}</p>
   `;
 }

@@ -35,11 +35,12 @@ export function filterBy(filter) {
 }
 
 /** Narrows a list to what contains a text. */
-export function Search({ id, label, placeholder, filter }) {
+export function Search({ id, label, placeholder, filters, isStopped }) {
   return html`
     <input
-      ...${{ id, type: "search", placeholder, autocomplete: "off", spellcheck: false, value: filter[id] }}
+      ...${{ id, type: "search", placeholder, autocomplete: "off", spellcheck: false, value: filters[id] }}
       aria-label=${label}
+      disabled=${isStopped}
       onInput=${({ target }) => filterBy({ [id]: target.value })}
     />
   `;

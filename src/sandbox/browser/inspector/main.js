@@ -7,7 +7,7 @@ import { OpenedRequest, openNamed, Requests } from "./requests.js";
 import { About, Decisions, FaultBar, showFaults } from "./service.js";
 import { Visitors } from "./visitors.js";
 
-const noFilters = { search: "", affiliate: "", state: "", containing: "", answered: "" };
+const noFilters = { search: "", containing: "" };
 
 function Inspector(shown) {
   const { connection, state, asked, filters, problem, areFaultsOpen } = shown;
@@ -30,7 +30,7 @@ function Inspector(shown) {
         <${FaultBar} ...${{ state, isStopped, problem, areFaultsOpen }} />
         <${Linking} affiliates=${state?.affiliates} />
       </div>
-      <${Affiliates} ...${{ affiliates: state?.affiliates, areAllAffiliatesShown: shown.areAllAffiliatesShown }} />
+      <${Affiliates} affiliates=${state?.affiliates} />
       <${Visitors} ...${{ state, asked, filters, isStopped }} />
       <${Requests} ...${{ state, asked, filters, isStopped }} />
       <${Decisions} />

@@ -1,9 +1,7 @@
 // The list of requests, and one of them in full.
 import { $, change, html } from "../../../browser/page.js";
-import { Choice, foreign, mark, time, written } from "../../../browser/pieces.js";
-import { filterBy, more, post, Search } from "./feed.js";
-
-const ANSWERS = Object.entries({ 2: "success", 4: "4xx", 5: "5xx", none: "no answer" });
+import { foreign, mark, time, written } from "../../../browser/pieces.js";
+import { more, post, Search } from "./feed.js";
 
 export function Requests({ state, asked, filters, isStopped }) {
   const requests = state?.requests;
@@ -11,15 +9,11 @@ export function Requests({ state, asked, filters, isStopped }) {
     <section aria-labelledby="requests-title">
       <div class="head">
         <h2 id="requests-title">Requests <span id="requests-count" class="quiet">${requests?.total}</span></h2>
-        <fieldset disabled=${isStopped}>
-          <legend class="unseen">Which requests</legend>
-          <${Search} id="containing" label="Requests containing" placeholder="containing" filter=${filters} />
-          <${Choice} id="answered" label="Answered" all="any answer" options=${ANSWERS} filter=${filters} onChoose=${filterBy} />
-          <button id="clear" type="button" onClick=${clear}>Clear everything</button>
-        </fieldset>
+        <${Search} id="containing" label="Requests containing" placeholder="containing" ...${{ filters, isStopped }} />
+        <button id="clear" type="button" disabled=${isStopped} onClick=${clear}>Clear everything</button>
       </div>
       <ol id="requests">
-        ${requests?.total === 0 && html`<li class="quiet">${asked.containing || asked.answered ? "None is like that." : "None yet."}</li>`}
+        ${requests?.total === 0 && html`<li class="quiet">${asked.containing ? "None is like that." : "None yet."}</li>`}
         ${requests?.shown.map(requestRow)}
       </ol>
       <p id="requests-more" class="more">${requests && more("requests", requests)}</p>

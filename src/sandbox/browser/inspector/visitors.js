@@ -1,27 +1,17 @@
 // The visitors, each a chain of click, registration and payment.
 import { html } from "../../../browser/page.js";
-import { Choice, foreign, mark, time } from "../../../browser/pieces.js";
+import { foreign, mark, time } from "../../../browser/pieces.js";
 import { clickEntry, leadEntry, whyNotLinked } from "./entries.js";
-import { filterBy, more, Search } from "./feed.js";
-
-const STATES = Object.entries({ "not-linked": "not linked", linked: "linked", clicked: "only clicked" });
+import { more, Search } from "./feed.js";
 
 export function Visitors({ state, asked, filters, isStopped }) {
-  const isNarrowed = [asked.search, asked.affiliate, asked.state].some((value) => value !== "");
   const { unlinked, visitors, older } = state ?? {};
   const total = state && unlinked.total + visitors.total;
-  const affiliates = affiliatesIn(state?.affiliates.shown, filters.affiliate);
-  const filtering = { filter: filters, onChoose: filterBy };
   return html`
     <section aria-labelledby="visitors-title">
       <div class="head">
         <h2 id="visitors-title">Visitors <span id="visitors-count" class="quiet">${total}</span></h2>
-        <fieldset disabled=${isStopped}>
-          <legend class="unseen">Which visitors</legend>
-          <${Search} id="search" label="Visitor" placeholder="visitor, id, address" filter=${filters} />
-          <${Choice} id="affiliate" label="Affiliate" all="any affiliate" options=${affiliates} ...${filtering} />
-          <${Choice} id="state" label="State" all="any state" options=${STATES} ...${filtering} />
-        </fieldset>
+        <${Search} id="search" label="Visitor" placeholder="visitor, id, affiliate" ...${{ filters, isStopped }} />
         <p class="columns" aria-hidden="true">
           <span></span><span>Clicks</span><span>Registrations</span><span>Payments</span>
         </p>
@@ -32,7 +22,7 @@ export function Visitors({ state, asked, filters, isStopped }) {
         <p id="unlinked-more" class="more">${unlinked && more("unlinked", unlinked)}</p>
         <h3 id="others" hidden=${!visitors?.total}>The others</h3>
       </div>
-      <ol id="visitors">${total === 0 && noVisitor(isNarrowed)}${visitors?.shown.map(visitorRow)}</ol>
+      <ol id="visitors">${total === 0 && noVisitor(asked.search)}${visitors?.shown.map(visitorRow)}</ol>
       <p id="visitors-more" class="more">
         ${visitors && more("visitors", visitors)}
         ${older && " Visitors are made of the last 5,000 clicks and leads."}
@@ -41,8 +31,8 @@ export function Visitors({ state, asked, filters, isStopped }) {
   `;
 }
 
-function noVisitor(isNarrowed) {
-  return isNarrowed
+function noVisitor(search) {
+  return search
     ? html`<li class="quiet">No visitor is like that.</li>`
     : html`
       <li class="quiet">No visitor yet. Open your app by an affiliate’s link, such as <code>/?ref=ALICE</code>.</li>
@@ -95,10 +85,4 @@ function chainStep([state, title, entries, show, nothing], later) {
       <p class="more">${more("entries", entries)}</p>
     </div>
   `;
-}
-
-function affiliatesIn(affiliates = [], chosen) {
-  const names = affiliates.map(({ affiliateReference }) => affiliateReference).filter(Boolean);
-  if (chosen !== "" && !names.includes(chosen)) names.push(chosen);
-  return names.map((name) => [name, name]);
 }
