@@ -45,7 +45,7 @@ function buildPageScript(path: string) {
   });
 }
 
-export async function pageScriptOf(path: string): Promise<string> {
+async function pageScriptOf(path: string): Promise<string> {
   const { outputFiles } = await buildPageScript(path);
   return outputFiles[0]?.text ?? "";
 }

@@ -1,10 +1,8 @@
 /// <reference lib="dom" />
 
 import type { Sandbox } from "express-affiliate/sandbox";
-import fc from "fast-check";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect, vi } from "vitest";
-import { pageScriptOf } from "../../inline-plugin.js";
 import {
   call,
   key,
@@ -16,8 +14,6 @@ import {
   test,
 } from "../sandbox/helpers.js";
 import { describeInChromium, expectAccessible, expectAccessibleInEachLook } from "./chromium.js";
-
-type Drawing = typeof import("../../src/browser/page.js");
 
 describeInChromium("the inspector", ({ openPage }) => {
   async function inspect(sandbox: Sandbox, options?: BrowserContextOptions): Promise<Page> {
@@ -263,66 +259,6 @@ describeInChromium("the inspector", ({ openPage }) => {
       expect(await page.locator("main details").getAttribute("open")).toBe("");
       expect(await page.getByLabel("slow by").inputValue()).toBe("123");
       expect(await page.getByLabel("for").inputValue()).toBe("600000");
-    });
-
-    test.each([
-      ["a browser that moves elements as they are", true],
-      ["a browser that can only insert them anew", false],
-    ])("makes of the page what drawing it anew would, whatever changes, in %s", async (_, canMove) => {
-      const page = await openPage();
-      if (!canMove) await page.evaluate(() => Reflect.deleteProperty(Element.prototype, "moveBefore"));
-      expect(await page.evaluate(() => "moveBefore" in Element.prototype)).toBe(canMove);
-      const script = encodeURIComponent(await pageScriptOf("src/browser/page.js"));
-      const drawing = await page.evaluateHandle<Drawing>(`import("data:text/javascript,${script}")`);
-      const item = fc.record({
-        key: fc.option(fc.integer({ min: 0, max: 9 })),
-        tag: fc.constantFrom("p", "b"),
-        // Few, so that many an element keeps its text, and with it the selection.
-        text: fc.constantFrom("", "one", "<b>two</b>"),
-      });
-      const list = fc.uniqueArray(item, { selector: ({ key }) => key ?? Symbol(), maxLength: 12 });
-      await fc.assert(
-        fc.asyncProperty(fc.array(list, { minLength: 2, maxLength: 4 }), fc.nat(), async (lists, focus) => {
-          const isAsDrawn = await page.evaluate(
-            ([lists, focus, { draw, html }]) => {
-              const row = ({ key, tag, text }: (typeof lists)[number][number]) =>
-                html`<${tag} key=${key} tabindex="0">${text}<//>`;
-              const [kept, anew] = [document.createElement("div"), document.createElement("div")];
-              document.body.append(kept);
-              const isSame = lists.map((list) => {
-                const focused = kept.children[focus % Math.max(1, kept.children.length)] as
-                  | HTMLElement
-                  | undefined;
-                focused?.focus();
-                if (focused) getSelection()?.selectAllChildren(focused);
-                const selected = String(getSelection());
-                const before = focused?.textContent;
-                draw(list.map(row), kept);
-                anew.replaceChildren();
-                for (const { tag, text } of list) {
-                  const element = document.createElement(tag);
-                  element.setAttribute("tabindex", "0");
-                  element.append(text);
-                  anew.append(element);
-                }
-                // Focus and selection are lost only with their element, the selection also with its
-                // text.
-                const isHeld = !focused?.isConnected || document.activeElement === focused;
-                const isSelected =
-                  !focused?.isConnected ||
-                  focused.textContent !== before ||
-                  String(getSelection()) === selected;
-                return isHeld && isSelected && kept.innerHTML === anew.innerHTML;
-              });
-              kept.remove();
-              return isSame;
-            },
-            [lists, focus, drawing] as const,
-          );
-          expect(isAsDrawn).toEqual(lists.map(() => true));
-        }),
-        { numRuns: 300 },
-      );
     });
 
     test("keeps the focus in a visitor who moves to the top, of many who came within one millisecond", async () => {

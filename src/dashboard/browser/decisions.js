@@ -11,12 +11,12 @@ let isUnderWay = false;
 async function attempt(action, id) {
   if (isUnderWay) return;
   const place = shown.list?.letters.findIndex((letter) => letter.id === id);
-  change({ problem: "" });
+  change({ problem: "", done: "" });
   isUnderWay = true;
   try {
-    const news = await action();
-    if (news === undefined) return;
-    change({ news, done: news });
+    const done = await action();
+    if (done === undefined) return;
+    change({ done });
   } catch (error) {
     change({ problem: error.message });
   } finally {

@@ -31,7 +31,7 @@ export function DeadLetters({ list, filter, process, unreadable, problem, done, 
         </fieldset>
       </div>
       <div id="problem" role="alert" class="lost">${problem}</div>
-      <p id="done">${done}</p>
+      <p id="done" role="status">${done}</p>
       <ol id="letters">
         ${isEmpty && html`<li class="quiet">${isNarrowed(chosen) ? "None is like that." : "None."}</li>`}
         ${letters?.map((letter) => html`<${Letter} key=${letter.id} ...${{ letter, hasDestinations, isStopped }} />`)}

@@ -8,7 +8,7 @@ import { LastHour, Process, ProcessChoice } from "./process.js";
 import { Endpoints, Figures, pausedOf, Summary, Waiting } from "./state.js";
 
 function Dashboard(shown) {
-  const { connection, outbox, processes, chosen, news } = shown;
+  const { connection, outbox, processes, chosen } = shown;
   const isStopped = connection === "stopped";
   const process = processes.find(({ id }) => id === chosen);
   document.title = `${process && pausedOf(process).length > 0 ? "paused · " : ""}Affiliate delivery`;
@@ -30,7 +30,6 @@ function Dashboard(shown) {
       <${Process} process=${process} />
     </main>
     <${Question} question=${shown.question} />
-    <div id="news" class="unseen" role="log" aria-label="News">${news && html`<p>${news}</p>`}</div>
   `;
 }
 
