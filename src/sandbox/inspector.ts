@@ -6,7 +6,7 @@ import script from "./browser/inspector/main.js?script";
 import style from "./browser/inspector/style.css?raw";
 import { type Faults, faultModes } from "./faults.js";
 import { parseJson, Refused, readBody, send, sendJson } from "./http.js";
-import { readView, stateFor, type View } from "./inspector/state.js";
+import { readView, stateFor } from "./inspector/state.js";
 import { sendLedger } from "./ledger/document.js";
 import type { LedgerStore } from "./ledger/ledger.js";
 
@@ -18,54 +18,26 @@ export interface About {
   readonly file: string | null;
 }
 
-/** For a page, however busy the service is; fewer if making a state takes long. */
-const STATES_PER_SECOND = 5;
-const SHARE_OF_TIME = 1 / 5;
-
-/** How many bytes a page may leave unread. */
-const MOST_UNREAD = 4 * 1024 * 1024;
-
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const ms = z.optional(z.int().check(z.positive(), z.maximum(MAX_TIMER_MS)));
 const shell = shellOf("Affiliate sandbox", "data:,");
 const policy = policyWith("data:");
 const faultRequest = z.strictObject({ mode: z.enum(faultModes), forMs: ms, delayMs: ms });
 
-/** The page that shows the service at work. `refresh` reports a change to the open pages. */
+/** The page that shows the service at work. */
 export function createInspector(ledger: LedgerStore, faults: Faults, about: () => About) {
-  const watchers = new Map<ServerResponse, View>();
-  let timer: NodeJS.Timeout | undefined;
-  let tookMs = 0;
-
-  function stateEvent(view: View): string {
-    return `data: ${JSON.stringify(stateFor(ledger, faults, view))}\n\n`;
+  // Later than each version of a sandbox that had this port before.
+  let version = Date.now();
+  function onChange(): void {
+    version += 1;
   }
+  ledger.events.on("entry", onChange).on("clear", onChange);
 
-  function refresh(): void {
-    if (watchers.size === 0) return;
-    timer ??= setTimeout(
-      function tellWatchers() {
-        timer = undefined;
-        const started = performance.now();
-        for (const [watcher, view] of watchers) {
-          // It has stopped reading; a page that is still open connects anew.
-          if (watcher.writableLength > MOST_UNREAD) watcher.destroy();
-          else watcher.write(stateEvent(view));
-        }
-        tookMs = performance.now() - started;
-      },
-      Math.max(1000 / STATES_PER_SECOND, tookMs / SHARE_OF_TIME),
-    ).unref();
-  }
-  ledger.events.on("entry", refresh).on("clear", refresh);
-
-  function watch(req: IncomingMessage, res: ServerResponse): void {
-    const view = readView(req.url ?? "");
-    const unchanging = JSON.stringify({ about: about() });
-    res.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-    res.write(`retry: 1000\nevent: about\ndata: ${unchanging}\n\n${stateEvent(view)}`);
-    watchers.set(res, view);
-    res.on("close", () => watchers.delete(res));
+  /** What the page shows; 204 if nothing has changed since the version that it has. */
+  function sendState({ url = "" }: IncomingMessage, res: ServerResponse): void {
+    const view = readView(url);
+    if (view.version === version) return void res.writeHead(204).end();
+    sendJson(res, { status: 200, body: { version, about: about(), state: stateFor(ledger, faults, view) } });
   }
 
   function oneRequest(req: IncomingMessage, res: ServerResponse): void {
@@ -96,7 +68,7 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
     "GET /base.css": (_req, res) => send(res, 200, "text/css; charset=utf-8", base),
     "GET /style.css": (_req, res) => send(res, 200, "text/css; charset=utf-8", style),
     "GET /main.js": (_req, res) => send(res, 200, "text/javascript; charset=utf-8", script),
-    "GET /events": watch,
+    "GET /state": sendState,
     "GET /request": oneRequest,
     "GET /ledger.json": (req, res) => sendLedger(req, res, ledger),
     "POST /fault": setFault,
@@ -110,7 +82,7 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
     await route(req, res);
   }
 
-  return { handleInspector, refresh, stop: () => clearTimeout(timer) };
+  return { handleInspector, onChange };
 }
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => void | Promise<void>;

@@ -63,7 +63,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   const faults = createFaults(enforce);
   const api = createApi(createService(ledger, clientId), ledger, { apiKey, requireKeyFor });
   const handleTracking = createTracking(api, ledger, faults);
-  const { handleInspector, refresh, stop } = createInspector(ledger, faults, () => {
+  const { handleInspector, onChange } = createInspector(ledger, faults, () => {
     return { url: service.url, clientId, apiKey, file: file ?? null };
   });
 
@@ -82,11 +82,11 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     return name ? `http://${name}:${new URL(inspector.url).port}` : inspector.url;
   }
   async function enforce({ mode }: Fault): Promise<void> {
-    refresh();
+    onChange();
     await (mode === "down" ? service.stop() : service.start());
   }
 
-  const undo: (() => void | Promise<void>)[] = [stop, ledger.close];
+  const undo: (() => void | Promise<void>)[] = [ledger.close];
   async function open(handle: typeof handleService, port: number): Promise<RestartableServer> {
     const ours: typeof handle = async (req, res) => {
       // The browser snippet posts clicks from the shop's pages.

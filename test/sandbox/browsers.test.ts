@@ -33,7 +33,7 @@ test.for([
 ])(
   "the sandbox answers nothing to the name %s, which may stand for this machine by DNS rebinding",
   async (host, { sandbox }) => {
-    expect(await ask(`${sandbox.inspectorUrl}/events`, { host })).toBe(421);
+    expect(await ask(`${sandbox.inspectorUrl}/state`, { host })).toBe(421);
     expect(await ask(sandbox.url + status, { host, ...key(sandbox) })).toBe(421);
     expect(await ask(`${sandbox.inspectorUrl}/fault`, { host }, "POST", { mode: "down" })).toBe(421);
     expect(sandbox.fault.mode).toBe("ok");
@@ -74,7 +74,7 @@ test.for(["https://evil.example", "null", "http://localhost:1", "nonsense"])(
   async (origin, { sandbox }) => {
     expect(await ask(`${sandbox.inspectorUrl}/fault`, { origin }, "POST", { mode: "down" })).toBe(403);
     expect(await ask(`${sandbox.inspectorUrl}/clear`, { origin }, "POST", {})).toBe(403);
-    expect(await ask(`${sandbox.inspectorUrl}/events`, { origin })).toBe(403);
+    expect(await ask(`${sandbox.inspectorUrl}/state`, { origin })).toBe(403);
     for (const url of [sandbox.url, sandbox.inspectorUrl])
       expect(await ask(`${url}/ledger.json`, { origin })).toBe(403);
     expect(await ask(sandbox.url + status, { origin, ...key(sandbox) })).toBe(403);
@@ -89,7 +89,7 @@ test.for(["cross-site", "same-site"])(
     const asFrame = { ...asImage, "sec-fetch-dest": "iframe", "sec-fetch-mode": "navigate" };
     const asLink = { ...asFrame, "sec-fetch-dest": "document" };
     for (const headers of [asImage, asFrame]) {
-      for (const path of ["/", "/events", "/ledger.json"])
+      for (const path of ["/", "/state", "/ledger.json"])
         expect(await ask(sandbox.inspectorUrl + path, headers)).toBe(403);
       expect(await ask(`${sandbox.url}/ledger.json`, headers)).toBe(403);
       expect(await ask(sandbox.url + status, { ...headers, ...key(sandbox) })).toBe(403);

@@ -1,8 +1,4 @@
-import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
-import { connect } from "node:net";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import type { Sandbox } from "express-affiliate/sandbox";
 import fc from "fast-check";
 import { describe, expect, inject, onTestFinished } from "vitest";
@@ -22,23 +18,19 @@ import {
   test,
 } from "./helpers.js";
 
-/** What a page is told: first what does not change, then each state. */
-type Told = InspectorState & { about?: About };
-
-/** Watches as a page does: all that it is told, until something is as asked. */
-async function watch(sandbox: Sandbox, query = "") {
-  const req = request(`${sandbox.inspectorUrl}/events${query}`).end();
-  onTestFinished(() => void req.destroy());
-  const [res] = (await once(req, "response")) as [IncomingMessage];
-  const lines = createInterface(res)[Symbol.asyncIterator]();
-  return async function until(wanted: (state: Told) => unknown): Promise<Told> {
-    for (;;) {
-      const { value } = await lines.next();
-      const state: Told | undefined = value.startsWith("data: ") ? JSON.parse(value.slice(6)) : undefined;
-      if (state && wanted(state)) return state;
-    }
-  };
+/** What a page is told: nothing if it has the newest version. */
+interface Told {
+  version: number;
+  about: About;
+  state: InspectorState;
 }
+
+async function look(sandbox: Sandbox, query = ""): Promise<Told | undefined> {
+  const answer = await fetch(`${sandbox.inspectorUrl}/state${query}`);
+  return answer.status === 204 ? undefined : answer.json();
+}
+
+const stateOf = async (sandbox: Sandbox, query?: string) => (await look(sandbox, query)) as Told;
 
 test("the inspector stands at / of the service, by way of an address that stays while the service is down", async () => {
   const sandbox = await startSandbox();
@@ -83,19 +75,26 @@ test("the inspector is in the built package as it is in the source", async ({ sa
   }
 });
 
-test("the inspector shows open pages each visitor's way, the totals, the requests and the fault, as they change", async () => {
+test("the inspector shows each visitor's way, the totals, the requests and the fault, when they have changed", async () => {
   const sandbox = await startSandbox();
-  const until = await watch(sandbox);
-  expect(await until(() => true)).toEqual({
+  let known = 0;
+  /** What a page is told that has shown all until now. */
+  const change = async () => {
+    const told = await stateOf(sandbox, `?version=${known}`);
+    known = told.version;
+    return told.state;
+  };
+  expect(await look(sandbox)).toMatchObject({
     about: { url: sandbox.url, clientId: 1001, apiKey: sandbox.apiKey, file: null },
+    state: { fault: { mode: "ok" }, visitors: { total: 0, shown: [] } },
   });
-  expect(await until(() => true)).toMatchObject({ fault: { mode: "ok" }, visitors: { total: 0, shown: [] } });
 
   await sendClick(sandbox);
   await sendRegistration(sandbox);
   await sendPayment(sandbox);
   await sendPayment(sandbox, { sessionId: "x", customerEmail: "di@shop.test", leadValue: 5 });
-  const busy = await until(({ requests }) => requests.total === 4);
+  const busy = await change();
+  expect(await look(sandbox, `?version=${known}`)).toBeUndefined();
   expect(busy.affiliates.shown).toEqual([
     { affiliateReference: "ALICE", clicks: 1, registrations: 1, payments: 1, value: 49.9 },
     { affiliateReference: null, clicks: 0, registrations: 0, payments: 1, value: 5 },
@@ -117,12 +116,14 @@ test("the inspector shows open pages each visitor's way, the totals, the request
   ]);
 
   await sandbox.fail("503", { forMs: 60_000 });
-  expect((await until(({ fault }) => fault?.mode === "503")).fault).toMatchObject({
+  expect((await change()).fault).toMatchObject({
+    mode: "503",
     since: expect.stringMatching(/Z$/),
     until: expect.stringMatching(/Z$/),
   });
   sandbox.ledger.clear();
-  expect(await until(({ requests }) => requests.total === 0)).toMatchObject({
+  expect(await change()).toMatchObject({
+    requests: { total: 0 },
     visitors: { total: 0 },
     affiliates: { total: 0 },
   });
@@ -139,7 +140,7 @@ describe("what is shown", () => {
     await sendClick(sandbox, { clickId: "c-4", sessionId: "s-4", affiliateReference: "A1" });
     await sendPayment(sandbox, { sessionId: "none", customerEmail: "Di@shop.test" });
     await call(sandbox, "lead/payment", { nonsense: true });
-    const shown = async (query: string) => (await watch(sandbox, query))(({ visitors }) => visitors);
+    const shown = async (query: string) => (await stateOf(sandbox, query)).state;
     return { sandbox, shown };
   }
   const names = ({ unlinked, visitors }: InspectorState) =>
@@ -188,7 +189,7 @@ describe("what is shown", () => {
   test("stays what it is, whatever the query says", () => {
     fc.assert(
       fc.property(fc.webQueryParameters(), fc.string({ unit: anyCharacter }), (query, text) => {
-        for (const address of [`/events?${query}`, text, `/events?visitors=${text}&search=${text}`]) {
+        for (const address of [`/state?${query}`, text, `/state?visitors=${text}&search=${text}`]) {
           const { visitors, unlinked, requests } = readView(address);
           for (const count of [visitors, unlinked, requests]) expect(count).toSatisfy(isCount);
         }
@@ -201,10 +202,8 @@ describe("what is shown", () => {
 
   test("adds up to a number if the sum is too large for one", async ({ sandbox }) => {
     for (let each = 0; each < 2; each += 1) await sendPayment(sandbox, { leadValue: Number.MAX_VALUE });
-    const until = await watch(sandbox);
-    expect((await until(({ affiliates }) => affiliates)).affiliates.shown).toMatchObject([
-      { value: Number.MAX_VALUE },
-    ]);
+    const { affiliates } = (await stateOf(sandbox)).state;
+    expect(affiliates.shown).toMatchObject([{ value: Number.MAX_VALUE }]);
   });
 
   test("is one request in full, or that it is kept no more", async () => {
@@ -260,25 +259,4 @@ describe("for the browser snippet,", () => {
     expect(res.headers.get("content-type")).toMatch("text/javascript");
     expect(await res.text()).toContain("svc_click_id");
   });
-});
-
-test("the inspector drops a page that does not read", async ({ sandbox }) => {
-  const big = (nth: number) => ({ clickId: `c${nth}`, sessionId: `s${nth}`, userAgent: "x".repeat(60_000) });
-  for (let nth = 0; nth < 60; nth++) await sendClick(sandbox, big(nth));
-  const { port, host } = new URL(sandbox.inspectorUrl);
-  const idle = connect(Number(port), "127.0.0.1").on("error", () => {});
-  onTestFinished(() => void idle.destroy());
-  idle.write(`GET /events HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-  await once(idle, "readable");
-
-  const until = await watch(sandbox);
-  for (let nth = 60; nth < 66; nth++) {
-    await sendClick(sandbox, big(nth));
-    await until(({ affiliates }) => affiliates?.shown[0]?.clicks === nth + 1);
-  }
-  // More than all that lies between could hold was sent meanwhile: one that was kept would wait for
-  // more.
-  const closed = new Promise((resolve) => idle.once("close", resolve));
-  idle.resume();
-  await closed;
 });

@@ -137,7 +137,7 @@ describe("whatever a stranger sends", () => {
 
   test("to the inspector, it is refused in §7's words", async () => {
     const paths = fc.constantFrom(
-      ...["/fault", "/clear", "/events", "/", "/main.js", "/nowhere", "/../../package.json"],
+      ...["/fault", "/clear", "/state", "/", "/main.js", "/nowhere", "/../../package.json"],
     );
     const methods = fc.constantFrom("POST", "PUT", "DELETE");
     const bodies = fc.oneof(fc.json(), almost({ mode: "ok", forMs: 1, delayMs: 1 }), anyText);

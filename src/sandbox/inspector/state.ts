@@ -4,7 +4,7 @@ import type { Click, Lead, RecordedRequest } from "../ledger/entries.js";
 import type { LedgerStore } from "../ledger/ledger.js";
 import { groupByVisitor, isUnlinked, type Visitor } from "./visitors.js";
 
-/** All that the page shows. It gets all of it with every change. */
+/** All that the page shows. It asks for all of it again and again. */
 export type InspectorState = ReturnType<typeof stateFor>;
 
 export function stateFor(ledger: LedgerStore, faults: Faults, view: View) {
@@ -162,6 +162,8 @@ const count = (usual: number) =>
   z.catch(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(MOST)), usual);
 
 const schema = z.object({
+  /** The version that the page has. */
+  version: z.catch(z.coerce.number(), 0),
   /** Visitors that have this text in one of their fields. */
   search: text,
   /** Requests that have this text in their head, body, status or answer. */

@@ -1,37 +1,43 @@
 // The connection to the sandbox: what it tells the page, and what the page asks of it.
 import { change, html, shown } from "../../../browser/page.js";
-import { foreign } from "../../../browser/pieces.js";
 
+const EVERY_MS = 500;
 /** How much of each list is asked for; the rest is the sandbox's own choice. */
 const counts = new Map();
-let source;
+let current;
 /** The button that had the focus before the buttons were disabled, which takes the focus away. */
 let focused;
 
-export function connect() {
-  source?.close();
+/** Asks for the state again and again, until it is called for another view. */
+export async function look() {
   const { filters } = shown;
-  const view = new URLSearchParams(counts.entries());
-  for (const [name, value] of Object.entries(filters)) if (value !== "") view.set(name, value);
-  source = new EventSource(`events?${view}`);
-  source.addEventListener("about", ({ data }) => change(JSON.parse(data)));
-  source.addEventListener("message", ({ data }) => {
-    const state = JSON.parse(data);
-    const news = newsIn(state);
-    change({ state, asked: filters, connection: "live", news: news.length > 0 ? news : shown.news });
-    if (document.activeElement === document.body) focused?.focus();
-    focused = undefined;
-  });
-  source.addEventListener("error", () => {
-    if (shown.connection === "stopped") return;
-    focused = document.activeElement;
-    change({ connection: "stopped", stoppedAt: new Date().toISOString() });
-  });
+  const view = new URLSearchParams({ ...Object.fromEntries(counts), ...filters });
+  current = view;
+  while (current === view) {
+    const answer = await ask(view).catch(() => undefined);
+    if (current !== view) return;
+    if (answer?.state) {
+      view.set("version", answer.version);
+      change({ ...answer, asked: filters, connection: "live" });
+      if (document.activeElement === document.body) focused?.focus();
+      focused = undefined;
+    } else if (!answer && shown.connection !== "stopped") {
+      view.delete("version");
+      focused = document.activeElement;
+      change({ connection: "stopped", stoppedAt: new Date().toISOString() });
+    }
+    await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+  }
 }
 
-export function filterBy(filter) {
+async function ask(view) {
+  const answer = await fetch(`state?${view}`);
+  return answer.status === 204 ? {} : answer.json();
+}
+
+function filterBy(filter) {
   change({ filters: { ...shown.filters, ...filter } });
-  connect();
+  look();
 }
 
 /** Narrows a list to what contains a text. */
@@ -51,7 +57,7 @@ export function more(list, { shown: { length }, total }) {
   if (length === total) return null;
   const showMore = () => {
     counts.set(list, length + 100);
-    connect();
+    look();
   };
   return html`
     <span>${length.toLocaleString([])} of ${total.toLocaleString([])} </span>
@@ -71,28 +77,4 @@ export async function post(path, body) {
   } catch (error) {
     change({ problem: error.message });
   }
-}
-
-// For those who listen: what is new since the last time.
-const MOST = 5;
-let lastRead;
-
-/** The entries that came since this was called last, each with its visitor. */
-function newsIn({ unlinked, visitors }) {
-  const entries = [...unlinked.shown, ...visitors.shown].flatMap((visitor) =>
-    [visitor.clicks, visitor.registrations, visitor.payments]
-      .flatMap(({ shown }) => shown)
-      .map((entry) => ({ ...entry, visitor })),
-  );
-  const news = lastRead === undefined ? [] : entries.filter(({ at }) => at > lastRead);
-  lastRead = [lastRead ?? "", ...entries.map(({ at }) => at)].sort().at(-1);
-  return news.slice(-MOST);
-}
-
-export function News({ news }) {
-  // Each with a key of its own: a line that is like the last one is read out too.
-  const line = ({ id, kind, visitor, affiliateReference }) => html`
-    <p key=${`${kind} ${id}`}>${kind} of ${foreign(visitor.name)}: ${foreign(affiliateReference ?? "not linked")}</p>
-  `;
-  return html`<div id="news" class="unseen" role="log" aria-label="News">${news.map(line)}</div>`;
 }

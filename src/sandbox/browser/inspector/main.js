@@ -1,8 +1,8 @@
-// The inspector's page: shows what the sandbox tells it, whenever that has changed.
+// The inspector's page.
 import { html, startPage } from "../../../browser/page.js";
 import { time } from "../../../browser/pieces.js";
 import { Affiliates, Linking } from "./affiliates.js";
-import { connect, News } from "./feed.js";
+import { look } from "./feed.js";
 import { OpenedRequest, openNamed, Requests } from "./requests.js";
 import { About, Decisions, FaultBar, showFaults } from "./service.js";
 import { Visitors } from "./visitors.js";
@@ -28,7 +28,7 @@ function Inspector(shown) {
     <main>
       <div id="summary">
         <${FaultBar} ...${{ state, isStopped, problem, areFaultsOpen }} />
-        <${Linking} affiliates=${state?.affiliates} />
+        <div role="status"><${Linking} affiliates=${state?.affiliates} /></div>
       </div>
       <${Affiliates} affiliates=${state?.affiliates} />
       <${Visitors} ...${{ state, asked, filters, isStopped }} />
@@ -36,7 +36,6 @@ function Inspector(shown) {
       <${Decisions} />
     </main>
     <${OpenedRequest} opened=${shown.opened} />
-    <${News} news=${shown.news} />
   `;
 }
 
@@ -54,9 +53,8 @@ startPage(Inspector, {
   asked: noFilters,
   problem: "",
   areFaultsOpen: false,
-  news: [],
   opened: { title: "Request" },
 });
-connect();
+look();
 addEventListener("hashchange", openNamed);
 openNamed();

@@ -10,7 +10,7 @@ export function Visitors({ state, asked, filters, isStopped }) {
   return html`
     <section aria-labelledby="visitors-title">
       <div class="head">
-        <h2 id="visitors-title">Visitors <span id="visitors-count" class="quiet">${total}</span></h2>
+        <h2 id="visitors-title">Visitors <span id="visitors-count" class="quiet" role="status">${total}</span></h2>
         <${Search} id="search" label="Visitor" placeholder="visitor, id, affiliate" ...${{ filters, isStopped }} />
         <p class="columns" aria-hidden="true">
           <span></span><span>Clicks</span><span>Registrations</span><span>Payments</span>
