@@ -110,7 +110,7 @@ export function refuseUnparsable(error: NodeJS.ErrnoException, socket: Duplex): 
  */
 export function refuseForeignPages(req: IncomingMessage, host: string, isForBrowsers: boolean): void {
   const { host: named, origin, "sec-fetch-site": site, "sec-fetch-dest": destination } = req.headers;
-  if (named !== undefined && !isOurs(nameIn(named), host)) {
+  if (named !== undefined && !isOurs(nameIn(named) ?? "", host)) {
     throw new Refused(
       421,
       "The sandbox is asked for by an address, by localhost, or by the name that --host gives it.",
@@ -126,24 +126,10 @@ export function refuseForeignPages(req: IncomingMessage, host: string, isForBrow
 
 /** Names that are not for sale: an address, a name without a dot as Docker's, reserved ends. */
 function isOurs(name: string, host: string): boolean {
-  return (
-    isIP(name) !== 0 ||
-    (isHostName(name) && (name === host.toLowerCase() || /^[^.]+$|\.(localhost|internal|test)$/.test(name)))
-  );
+  return isIP(name) !== 0 || name === host.toLowerCase() || /^[^.]+$|\.(localhost|internal|test)$/.test(name);
 }
 
-/** Labels between dots. The last is no number: browsers read such a name as an address. */
-export function isHostName(text: string): boolean {
-  const labels = text.toLowerCase().split(".");
-  const isNumber = /^(\d+|0x[\da-f]*)$/.test(labels.at(-1) ?? "");
-  return text.length <= 253 && !isNumber && labels.every((label) => LABEL.test(label));
-}
-
-const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
-
-function nameIn(host: string): string {
-  return host
-    .toLowerCase()
-    .replace(/:\d*$/, "")
-    .replace(/^\[|\]$/g, "");
+/** The name before a port, as browsers read it. An IPv6 address is in brackets. */
+export function nameIn(host: string): string | undefined {
+  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : undefined;
 }

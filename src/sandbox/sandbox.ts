@@ -5,7 +5,7 @@ import { createApi, createTracking } from "./api.js";
 import snippetWithSession from "./browser/snippet.js?raw";
 import { type EndpointName, endpointNames, endpoints } from "./endpoints.js";
 import { createFaults, type Fault, type FaultMode, type FaultOptions } from "./faults.js";
-import { guarded, isHostName, refuseForeignPages, send, sendJson } from "./http.js";
+import { guarded, nameIn, refuseForeignPages, send, sendJson } from "./http.js";
 import { createInspector } from "./inspector.js";
 import { sendLedger } from "./ledger/document.js";
 import { type Ledger, openLedger } from "./ledger/ledger.js";
@@ -78,7 +78,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   }
   /** By the name that the browser used: from elsewhere, 0.0.0.0 leads nowhere. */
   function inspectorFor({ headers }: IncomingMessage): string {
-    const name = headers.host?.replace(/:\d*$/, "");
+    const name = headers.host && nameIn(headers.host);
     return name ? `http://${name}:${new URL(inspector.url).port}` : inspector.url;
   }
   async function enforce({ mode }: Fault): Promise<void> {
@@ -158,7 +158,9 @@ const schema = z.strictObject({
     z
       .string()
       .check(
-        z.refine((host) => isIP(host) !== 0 || isHostName(host), { error: "expected an address or a name" }),
+        z.refine((host) => isIP(host) !== 0 || nameIn(host) === host.toLowerCase(), {
+          error: "expected an address or a name",
+        }),
       ),
     "127.0.0.1",
   ),
