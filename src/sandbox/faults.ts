@@ -1,3 +1,5 @@
+import * as z from "zod/mini";
+
 /** Every fault that the sandbox can have; `ok` is none. */
 export const faultModes = [
   "ok",
@@ -50,6 +52,16 @@ export interface Fault {
   readonly retryAfterSeconds: number;
 }
 
+/** A longer timer ends at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+const ms = z.optional(z.number().check(z.minimum(0), z.maximum(MAX_TIMER_MS)));
+const schema = z.strictObject({
+  mode: z.enum(faultModes),
+  forMs: ms,
+  delayMs: ms,
+  retryAfterSeconds: z.optional(z.number()),
+});
+
 export type Faults = ReturnType<typeof createFaults>;
 
 /** Holds the fault in force, and ends it in time. Calls `enforce` with each. */
@@ -59,22 +71,32 @@ export function createFaults(enforce: (fault: Fault) => void | Promise<void>) {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
-  /** Resolves when the fault is active. Rejects with a TypeError for an unknown mode. */
-  async function set(
-    mode: FaultMode,
-    { forMs, delayMs = 2000, retryAfterSeconds = 1 }: FaultOptions = {},
-  ): Promise<void> {
-    if (!faultModes.includes(mode)) {
-      throw new TypeError(`sandbox: there is no fault "${mode}"; there are ${faultModes.join(", ")}`);
+  /**
+   * Resolves when the fault is active. Rejects with a TypeError for what is no fault. If the port was
+   * taken during `down`, rejects, and `down` stays in force.
+   */
+  async function set(mode: FaultMode, options: FaultOptions = {}): Promise<void> {
+    const { success, data } = schema.safeParse({ ...options, mode });
+    if (!success) {
+      throw new TypeError(
+        `A fault is { mode, forMs?, delayMs?, retryAfterSeconds? }, with mode ${faultModes.join(", ")}, ` +
+          `and up to ${MAX_TIMER_MS} ms.`,
+      );
     }
     if (stopped) return;
+    const { forMs, delayMs = 2000, retryAfterSeconds = 1 } = data;
     clearTimeout(timer);
     const now = Date.now();
     const since = new Date(now).toISOString();
     const until = forMs === undefined ? null : new Date(now + forMs).toISOString();
-    if (forMs !== undefined) timer = setTimeout(() => set("ok"), forMs).unref();
+    if (forMs !== undefined) timer = setTimeout(() => set("ok").catch(() => {}), forMs).unref();
     fault = { mode, since, until, delayMs, retryAfterSeconds };
-    await enforce(fault);
+    try {
+      await enforce(fault);
+    } catch (error) {
+      fault = { ...fault, mode: "down", until: null };
+      throw error;
+    }
   }
 
   /** Ends all changes. */

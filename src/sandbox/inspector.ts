@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import * as z from "zod/mini";
 import base from "../browser/base.css?raw";
 import { policyWith, shellOf } from "../browser/shell.js";
 import script from "./browser/inspector/main.js?script";
 import style from "./browser/inspector/style.css?raw";
-import { type Faults, faultModes } from "./faults.js";
+import type { Faults } from "./faults.js";
 import { parseJson, Refused, readBody, send, sendJson } from "./http.js";
 import { readView, stateFor } from "./inspector/state.js";
 import { sendLedger } from "./ledger/document.js";
@@ -18,11 +17,8 @@ export interface About {
   readonly file: string | null;
 }
 
-const MAX_TIMER_MS = 2 ** 31 - 1;
-const ms = z.optional(z.int().check(z.positive(), z.maximum(MAX_TIMER_MS)));
 const shell = shellOf("Affiliate sandbox", "data:,");
 const policy = policyWith("data:");
-const faultRequest = z.strictObject({ mode: z.enum(faultModes), forMs: ms, delayMs: ms });
 
 /** The page that shows the service at work. */
 export function createInspector(ledger: LedgerStore, faults: Faults, about: () => About) {
@@ -48,10 +44,10 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
   }
 
   async function setFault(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { success, data } = faultRequest.safeParse(parseJson(req, await readBody(req)));
-    if (!success)
-      throw new Refused(422, `A fault is { mode, forMs?, delayMs? }, with mode ${faultModes.join(", ")}.`);
-    await faults.set(data.mode, data);
+    const { mode, ...options } = Object(parseJson(req, await readBody(req)));
+    await faults.set(mode, options).catch((error: Error) => {
+      throw new Refused(error instanceof TypeError ? 422 : 409, error.message);
+    });
     sendJson(res, { status: 200, body: faults.current() });
   }
 

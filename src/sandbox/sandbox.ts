@@ -82,8 +82,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     return name ? `http://${name}:${new URL(inspector.url).port}` : inspector.url;
   }
   async function enforce({ mode }: Fault): Promise<void> {
-    onChange();
-    await (mode === "down" ? service.stop() : service.start());
+    await (mode === "down" ? service.stop() : service.start()).finally(onChange);
   }
 
   const undo: (() => void | Promise<void>)[] = [ledger.close];
@@ -155,13 +154,11 @@ export interface SandboxOptions {
 const port = z._default(z.int().check(z.minimum(0), z.maximum(65535)), 0);
 const schema = z.strictObject({
   host: z._default(
-    z
-      .string()
-      .check(
-        z.refine((host) => isIP(host) !== 0 || nameIn(host) === host.toLowerCase(), {
-          error: "expected an address or a name",
-        }),
-      ),
+    z.string().check(
+      z.refine((host) => isIP(host) !== 0 || nameIn(host) === host.toLowerCase(), {
+        error: "expected an address or a name",
+      }),
+    ),
     "127.0.0.1",
   ),
   port,

@@ -4,11 +4,15 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { refuseUnparsable } from "./http.js";
 
+const TRY_EVERY_MS = 20;
+const MOST_TRIES = 100;
+
 /** An HTTP server that can stop, so that its port refuses connections, and start again. */
 export interface RestartableServer {
   readonly url: string;
   /** Refuses new connections, and closes the open ones. */
   stop(): Promise<void>;
+  /** Rejects if another process has taken the port. */
   start(): Promise<void>;
 }
 
@@ -41,12 +45,24 @@ export async function startServer(
   }
   async function settle(): Promise<void> {
     settling = true;
-    while (server.listening !== wanted) {
-      // The system may lend a stopped server's port to an outgoing connection, for a short time.
-      if (wanted) await listen(server, host, boundPort).catch(() => sleep(20));
-      else server.close().closeAllConnections();
+    try {
+      for (let tries = 1; server.listening !== wanted; tries += 1) {
+        if (wanted) await listen(server, host, boundPort).catch((error) => wait(tries, error));
+        else server.close().closeAllConnections();
+      }
+    } finally {
+      settling = false;
     }
-    settling = false;
+  }
+  /** The system may lend a stopped server's port to an outgoing connection, for a short time. */
+  async function wait(tries: number, cause: Error): Promise<void> {
+    if (tries < MOST_TRIES) return sleep(TRY_EVERY_MS);
+    throw new Error(
+      `sandbox: another process has taken port ${boundPort}; stop it, then end the fault again`,
+      {
+        cause,
+      },
+    );
   }
 
   return {

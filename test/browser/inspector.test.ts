@@ -302,7 +302,7 @@ describeInChromium("the inspector", ({ openPage }) => {
       await expect(sendClick(sandbox)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
       await page.getByLabel("slow by").fill("-5");
       await page.getByRole("button", { name: "slow" }).click();
-      await page.getByRole("alert").getByText("A fault is { mode, forMs?, delayMs? }").waitFor();
+      await page.getByRole("alert").getByText("A fault is { mode, forMs?, delayMs?").waitFor();
       await page.getByLabel("slow by").fill("123");
       await page.getByLabel("for").selectOption("until told otherwise");
       await page.getByRole("button", { name: "slow" }).click();

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
 import type { FaultMode } from "express-affiliate/sandbox";
 import { expect } from "vitest";
 import { sendClick, sendPayment, test } from "./helpers.js";
@@ -73,7 +75,28 @@ test("a second fault replaces the first and its end", async ({ sandbox }) => {
 });
 
 test("a fault that does not exist is refused with those that do", async ({ sandbox }) => {
-  await expect(sandbox.fail("asleep" as FaultMode)).rejects.toThrow(/no fault "asleep".*reset-after/);
+  await expect(sandbox.fail("asleep" as FaultMode)).rejects.toThrow(/^A fault is .*reset-after/);
+});
+
+test.for([{ forMs: 3e9 }, { delayMs: 3e9 }])(
+  "a fault of %j is refused: no timer is so long",
+  async (options, { sandbox }) => {
+    await expect(sandbox.fail("slow", options)).rejects.toThrow(/^A fault is .* up to 2147483647 ms/);
+    expect(sandbox.fault.mode).toBe("ok");
+  },
+);
+
+test("down: stays, and says so, if another process has taken the port", async ({ sandbox }) => {
+  await sandbox.fail("down");
+  const { port } = new URL(sandbox.url);
+  const other = createServer().listen(Number(port), "127.0.0.1");
+  await once(other, "listening");
+  await expect(sandbox.fail("ok")).rejects.toThrow(`another process has taken port ${port}`);
+  expect(sandbox.fault).toMatchObject({ mode: "down", until: null });
+  other.close();
+  await once(other, "close");
+  await sandbox.fail("ok");
+  expect(await sendClick(sandbox)).toMatchObject({ status: 201 });
 });
 
 test("the last of several faults in one breath is in force", async ({ sandbox }) => {
