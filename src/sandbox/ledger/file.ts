@@ -1,5 +1,5 @@
-import { chmodSync, closeSync, openSync, readSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, openSync, readSync } from "node:fs";
+import { join, resolve } from "node:path";
 
 export const IN_MEMORY = ":memory:";
 
@@ -40,7 +40,7 @@ const tables = `
 `;
 
 /** Opened by this process. */
-const openFiles = new Map<Database, string | undefined>();
+const openFiles = new Set<string>();
 
 /**
  * Opens or creates a ledger. Locks it for this process: the system releases the lock, however the
@@ -49,30 +49,16 @@ const openFiles = new Map<Database, string | undefined>();
 export function openLedgerFile(file: string): Database {
   let database: Database | undefined;
   try {
-    refuseForeignFile(file);
-    if (file !== IN_MEMORY) keepPrivate(file);
+    if (file !== IN_MEMORY) refuseForeignFile(file);
     database = openDatabase(file);
-    openFiles.set(database, identityOf(file));
     // The mark first: in the journal of `wal`, it could reach the file after a `kill -9`.
     database.exec(`pragma locking_mode = exclusive; pragma application_id = ${APPLICATION_ID};
       pragma journal_mode = wal; begin exclusive; ${tables} commit; pragma synchronous = normal;`);
+    if (file !== IN_MEMORY) openFiles.add(resolve(file));
     return database;
   } catch (error) {
-    if (database) closeDatabase(database);
+    database?.close();
     throw explained(error as Error, file);
-  }
-}
-
-/** It has customers' addresses. SQLite gives the files beside it the same rights. */
-function keepPrivate(file: string): void {
-  for (const path of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) {
-    try {
-      // `open` does not change the rights of an existing file.
-      if (path === file) closeSync(openSync(file, "a", 0o600));
-      chmodSync(path, 0o600);
-    } catch {
-      // The file does not exist, or SQLite says why it cannot be opened.
-    }
   }
 }
 
@@ -81,56 +67,36 @@ function keepPrivate(file: string): void {
  * `@photostructure/sqlite` keeps a closed database open until its statements are collected as
  * garbage.
  */
-export function closeLedgerFile(database: Database): void {
+export function closeLedgerFile(database: Database, file: string): void {
   database.exec(
     "pragma journal_mode = delete; pragma locking_mode = normal; select count(*) from sqlite_schema;",
   );
-  closeDatabase(database);
-}
-
-function closeDatabase(database: Database): void {
-  openFiles.delete(database);
   database.close();
+  openFiles.delete(resolve(file));
 }
 
 /**
  * Reads the header as bytes, because SQLite would create files beside it, and would change it if a
  * journal was left over. Not of a file that this process has open: closing it would release the
- * lock.
+ * lock. Creates a file for this user alone, as it has customers' addresses; SQLite gives those
+ * beside it the same rights.
  */
 function refuseForeignFile(file: string): void {
-  const identity = identityOf(file);
-  if (identity && [...openFiles.values()].includes(identity)) throw new Error("database is locked");
-  const header = headerOf(file);
-  if (header.length === 0) return;
+  if (openFiles.has(resolve(file))) throw new Error("database is locked");
+  const header = Buffer.alloc(100);
+  const opened = openSync(file, "a+", 0o600);
+  const length = readSync(opened, header, 0, header.length, 0);
+  closeSync(opened);
+  if (length === 0) return;
   if (header.toString("latin1", 0, 16) !== "SQLite format 3\0") throw new Error("file is not a database");
   if (header.readUInt32BE(68) !== APPLICATION_ID)
     throw new Error(`sandbox: ${file} is a database of something else; choose another file`);
 }
 
-function identityOf(file: string): string | undefined {
-  const found = statSync(file, { throwIfNoEntry: false });
-  return found && `${found.dev}:${found.ino}`;
-}
-
-/** The first 100 bytes; none if the file is new or empty, or SQLite will refuse it. */
-function headerOf(file: string): Buffer {
-  const header = Buffer.alloc(100);
-  let opened: number | undefined;
-  try {
-    opened = openSync(file, "r");
-    return header.subarray(0, readSync(opened, header, 0, header.length, 0) && header.length);
-  } catch {
-    return Buffer.alloc(0);
-  } finally {
-    if (opened !== undefined) closeSync(opened);
-  }
-}
-
 const PROBLEMS: readonly (readonly [of: RegExp, says: string])[] = [
   [/locked|busy/i, "is in use by another sandbox; stop that one, or choose another file"],
   [/not a database/i, "is not a SQLite database; choose another file"],
-  [/open database|readonly/i, "cannot be opened; is its folder there, and may it be written to?"],
+  [/\bopen\b|readonly/i, "cannot be opened; is its folder there, and may it be written to?"],
 ];
 
 function explained(error: Error, file: string): Error {
@@ -183,9 +149,8 @@ export function openDatabase(file: string): Database {
 }
 
 function nodesEngine(): Engine | undefined {
-  const builtin = process.getBuiltinModule?.("node:sqlite") as unknown;
-  const sqlite = builtin as { Database?: Engine; DatabaseSync?: Engine } | undefined;
-  return sqlite?.Database ?? sqlite?.DatabaseSync;
+  const sqlite = process.getBuiltinModule?.("node:sqlite") as unknown as { DatabaseSync: Engine } | undefined;
+  return sqlite?.DatabaseSync;
 }
 
 function installedEngine(): Engine {

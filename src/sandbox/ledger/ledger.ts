@@ -138,7 +138,7 @@ export function openLedger(file = IN_MEMORY): LedgerStore {
     },
     close() {
       events.emit("close");
-      closeLedgerFile(database);
+      closeLedgerFile(database, file);
     },
   };
 }
