@@ -1,6 +1,6 @@
 import type { EventKind } from "../conversion/events.js";
-import { byKind, KINDS } from "../conversion/kinds.js";
-import type { EventNotice, Notices, PauseScope } from "../journal/notices.js";
+import { byKind } from "../conversion/kinds.js";
+import type { EventNotice, Notices } from "../journal/notices.js";
 import type { Clock } from "../shared/clock.js";
 import type { Affiliate } from "../tracker.js";
 
@@ -12,9 +12,6 @@ type RecentOutcome = (typeof OUTCOMES)[number];
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
 const MOST_FAILURES = 30;
-
-/** How often waiting events are counted (30 µs, measured with 900): an outage of 30 s shows. */
-const LOOK_MS = 10_000;
 
 /** Failures of one kind for one reason. `email`: of the last event. */
 interface Failure {
@@ -28,12 +25,25 @@ interface Failure {
   readonly email?: string;
 }
 
-/** Keeps the last hour, the last failures, and why endpoints are paused, in bounded memory. */
-export function recordRecent(tracker: Pick<Affiliate, "on" | "stats">, clock: Clock) {
-  const hours = byOutcome(() => byKind(() => new Minutes()));
-  const waiting = new Minutes();
+/** How often each thing happened in one minute. `nth`: of a clock that is never set. */
+interface Minute {
+  readonly nth: number;
+  readonly counts: Readonly<Record<RecentOutcome, Record<EventKind, number>>>;
+}
+
+/** Keeps the last hour and the last failures, in bounded memory. */
+export function recordRecent(tracker: Pick<Affiliate, "on">, clock: Clock) {
+  /** Those in which something happened, the current one last. */
+  const minutes: Minute[] = [];
   const failures = new Map<string, Failure>();
-  const causes = new Map<PauseScope, string>();
+  const nthNow = () => Math.floor(clock.monotonic() / MINUTE_MS);
+
+  function count(outcome: RecentOutcome, kind: EventKind): void {
+    const nth = nthNow();
+    if (minutes.at(-1)?.nth !== nth) minutes.push({ nth, counts: byOutcome(() => byKind(() => 0)) });
+    if (minutes.length > MINUTES) minutes.shift();
+    (minutes.at(-1) as Minute).counts[outcome][kind] += 1;
+  }
 
   function fail(outcome: Failure["outcome"], { kind, email }: Partial<EventNotice>, because: string): void {
     const at = clock.now();
@@ -46,36 +56,30 @@ export function recordRecent(tracker: Pick<Affiliate, "on" | "stats">, clock: Cl
     if (failures.size > MOST_FAILURES) failures.delete(failures.keys().next().value as string);
   }
 
-  function look(): void {
-    const { queued, state } = tracker.stats();
-    waiting.raise(clock.now(), queued);
-    if (state !== "closed") clock.after(LOOK_MS, look);
-  }
-
-  look();
-  for (const outcome of NOTICES) tracker.on(outcome, ({ kind }) => hours[outcome][kind].add(clock.now()));
+  for (const outcome of NOTICES) tracker.on(outcome, ({ kind }) => count(outcome, kind));
   tracker.on("retry", (notice) => fail("retry", notice, notice.because));
   tracker.on("dead", (notice) => {
     const outcome = notice.reason === "unconfirmed" ? "held" : "dead";
-    hours[outcome][notice.kind].add(clock.now());
+    count(outcome, notice.kind);
     fail(outcome, notice, whyDead(notice));
   });
   tracker.on("dropped", (notice) => fail("dropped", notice, wordsOf(notice.reason, notice.message)));
-  tracker.on("paused", ({ scope, because }) => void causes.set(scope, because));
-  tracker.on("resumed", ({ scope }) => void causes.delete(scope));
 
   return {
     since: clock.now(),
-    lastHour: () => byOutcome((outcome) => sumOf(hours[outcome], clock.now())),
-    /** The most events that waited in each minute, with those that wait now. */
-    waitingWith(queued: number): readonly number[] {
-      waiting.raise(clock.now(), queued);
-      return waiting.read(clock.now());
+    /** Of each outcome: by kind, and by minute, the current one last. */
+    lastHour() {
+      const first = nthNow() - MINUTES + 1;
+      const hour = Array.from({ length: MINUTES }, (_, place) =>
+        minutes.find(({ nth }) => nth === first + place),
+      );
+      return byOutcome((outcome) => ({
+        ...byKind((kind) => sum(hour.map((minute) => minute?.counts[outcome][kind] ?? 0))),
+        minutes: hour.map((minute) => sum(Object.values(minute?.counts[outcome] ?? {}))),
+      }));
     },
     /** The last ones first. */
     failures: (): readonly Failure[] => [...failures.values()].reverse(),
-    /** Why an endpoint or the whole service was paused; `undefined` if not seen here. */
-    causeOf: (endpoint: PauseScope): string | undefined => causes.get("origin") ?? causes.get(endpoint),
   };
 }
 
@@ -89,45 +93,6 @@ function wordsOf(reason: string, message: string | undefined): string {
 
 function byOutcome<T>(make: (outcome: RecentOutcome) => T): Readonly<Record<RecentOutcome, T>> {
   return Object.fromEntries(OUTCOMES.map((outcome) => [outcome, make(outcome)])) as Record<RecentOutcome, T>;
-}
-
-/** How often it happened in the last hour: by kind, and by minute, the current one last. */
-function sumOf(kinds: Readonly<Record<EventKind, Minutes>>, now: number) {
-  const read = byKind((kind) => kinds[kind].read(now));
-  const minutes = Array.from({ length: MINUTES }, (_, nth) => sum(KINDS.map((kind) => read[kind][nth] ?? 0)));
-  return { ...byKind((kind) => sum(read[kind])), minutes };
-}
-
-/** Sixty minutes' numbers. The current minute replaces the one an hour before. */
-class Minutes {
-  readonly #numbers = new Float64Array(MINUTES);
-  #minute = 0;
-
-  add(now: number): void {
-    const place = this.#placeOf(now);
-    this.#numbers[place] = (this.#numbers[place] ?? 0) + 1;
-  }
-
-  /** The current minute has at least this number. */
-  raise(now: number, number: number): void {
-    const place = this.#placeOf(now);
-    this.#numbers[place] = Math.max(this.#numbers[place] ?? 0, number);
-  }
-
-  /** The current minute last. */
-  read(now: number): number[] {
-    const last = this.#placeOf(now);
-    return [...this.#numbers.subarray(last + 1), ...this.#numbers.subarray(0, last + 1)];
-  }
-
-  #placeOf(now: number): number {
-    const minute = Math.floor(now / MINUTE_MS);
-    // A clock that was set back: the minutes until then count as the current one.
-    const passed = Math.min(Math.max(minute - this.#minute, 0), MINUTES);
-    for (let nth = 0; nth < passed; nth++) this.#numbers[(minute - nth) % MINUTES] = 0;
-    this.#minute = Math.max(minute, this.#minute);
-    return this.#minute % MINUTES;
-  }
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

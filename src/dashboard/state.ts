@@ -35,17 +35,11 @@ export function createState(
         endpoints: ENDPOINTS.map((endpoint) => {
           const { state, ...pause } = endpoints[endpoint];
           const named = { endpoint, kind: kindOf(endpoint), state };
-          if (!("pausedMs" in pause)) return named;
-          const because = recent.causeOf(endpoint);
-          return {
-            ...named,
-            reason: pause.reason,
-            since: at(now - pause.pausedMs),
-            ...(because !== undefined && { because: shownText(because) }),
-          };
+          return "pausedMs" in pause
+            ? { ...named, reason: pause.reason, since: at(now - pause.pausedMs) }
+            : named;
         }),
         lastHour: recent.lastHour(),
-        waitingByMinute: recent.waitingWith(queued),
         failures: recent.failures().map(({ firstAt, lastAt, because, ...failure }) => ({
           ...failure,
           because: shownText(because),

@@ -8,10 +8,9 @@ const MINUTE_MS = 60_000;
 
 function startRecording() {
   const clock = new FakeClock();
-  const stats = { queued: 0, state: "open" };
-  const tracker = Object.assign(new EventEmitter(), { stats: () => stats });
-  const recent = recordRecent(tracker as unknown as Pick<Affiliate, "on" | "stats">, clock);
-  return { clock, tracker, recent, stats };
+  const tracker = new EventEmitter();
+  const recent = recordRecent(tracker as unknown as Pick<Affiliate, "on">, clock);
+  return { clock, tracker, recent };
 }
 
 describe("the last hour", () => {
@@ -39,6 +38,18 @@ describe("the last hour", () => {
     tracker.emit("queued", { kind: "click" });
     expect(recent.lastHour().queued).toMatchObject({ click: 1 });
   });
+
+  it("does not change if the machine's clock is set", async () => {
+    const { clock, tracker, recent } = startRecording();
+    const { now } = clock;
+    for (const offset of [0, 120 * MINUTE_MS, -120 * MINUTE_MS]) {
+      clock.now = () => now() + offset;
+      await clock.pass(MINUTE_MS);
+      tracker.emit("delivered", { kind: "click" });
+    }
+    const { click, minutes } = recent.lastHour().delivered;
+    expect([click, minutes.slice(-4)]).toEqual([3, [0, 1, 1, 1]]);
+  });
 });
 
 it("the dashboard counts apart what is given up and what is held, because it may have arrived", () => {
@@ -48,35 +59,6 @@ it("the dashboard counts apart what is given up and what is held, because it may
   const { dead, held } = recent.lastHour();
   expect([dead.payment, held.payment]).toEqual([2, 2]);
   expect(recent.failures().map(({ outcome }) => outcome)).toEqual(["dead", "held", "dead"]);
-});
-
-describe("how many events waited", () => {
-  it("is the most of each minute, whether or not anyone looks, for an hour", async () => {
-    const { clock, recent, stats } = startRecording();
-    await clock.pass(5 * MINUTE_MS);
-    stats.queued = 7;
-    await clock.pass(30_000);
-    stats.queued = 2;
-    await clock.pass(40_000);
-    const minutes = recent.waitingWith(3);
-    expect(minutes).toHaveLength(60);
-    expect(minutes.slice(-3)).toEqual([0, 7, 3]);
-
-    stats.queued = 0;
-    await clock.pass(59 * MINUTE_MS);
-    expect(recent.waitingWith(0).filter((most) => most > 0)).toEqual([3]);
-    await clock.pass(2 * MINUTE_MS);
-    expect(recent.waitingWith(0)).toEqual(new Array(60).fill(0));
-  });
-
-  it("keeps one timer, however long it lasts, and none once the tracker is closed", async () => {
-    const { clock, stats } = startRecording();
-    await clock.pass(24 * 60 * MINUTE_MS);
-    expect(clock.pending).toBe(1);
-    stats.state = "closed";
-    await clock.pass(MINUTE_MS);
-    expect(clock.pending).toBe(0);
-  });
 });
 
 describe("the last failures", () => {
@@ -102,15 +84,4 @@ describe("the last failures", () => {
     expect(recent.failures()).toHaveLength(30);
     expect(recent.failures()[0]?.because).toBe("answered 999");
   });
-});
-
-it("the dashboard knows why an endpoint is paused until it goes on, and of the service first", () => {
-  const { tracker, recent } = startRecording();
-  tracker.emit("paused", { scope: "click", because: "answered 500" });
-  tracker.emit("paused", { scope: "origin", because: "ECONNREFUSED" });
-  expect(recent.causeOf("click")).toBe("ECONNREFUSED");
-  tracker.emit("resumed", { scope: "origin" });
-  expect([recent.causeOf("click"), recent.causeOf("registration")]).toEqual(["answered 500", undefined]);
-  tracker.emit("resumed", { scope: "click" });
-  expect(recent.causeOf("click")).toBeUndefined();
 });

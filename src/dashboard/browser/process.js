@@ -144,10 +144,10 @@ function failureLine({ outcome, kind, because, count, firstAt, lastAt, email }) 
   `;
 }
 
-// The last hour by minutes: what was delivered, what waited, what failed, above one time axis.
+// The last hour by minutes: what was delivered, and what failed, above one time axis.
 const HEIGHT = 20;
 
-function Plot({ process: { lastHour, waitingByMinute }, at }) {
+function Plot({ process: { lastHour }, at }) {
   const [delivered, retried, held, givenUp] = ["delivered", "retry", "held", "dead"].map(
     (outcome) => lastHour[outcome].minutes,
   );
@@ -158,17 +158,16 @@ function Plot({ process: { lastHour, waitingByMinute }, at }) {
     return html`<span>${timeOfDay(when, "short")}</span>`;
   };
   return html`
-    ${lane("linked", "Delivered", countOf(sumOf(delivered), "event"), sumOf, [delivered])}
-    ${lane("waiting", "Waiting", `${waitingByMinute.at(-1).toLocaleString([])} now`, most, [waitingByMinute])}
-    ${lane("failed", "Failed", failed, sumOf, [added(retried, ended), ended, givenUp])}
+    ${lane("linked", "Delivered", countOf(sumOf(delivered), "event"), [delivered])}
+    ${lane("failed", "Failed", failed, [added(retried, ended), ended, givenUp])}
     <p class="axis quiet" aria-hidden="true">${[60, 45, 30, 15, 0].map(clock)}</p>
   `;
 }
 
 /** `layers`, for each minute: all; those that are held or given up; those that are given up. */
-function lane(state, name, note, ofTen, layers) {
+function lane(state, name, note, layers) {
   const [minutes] = layers;
-  const tens = [0, 10, 20, 30, 40, 50].map((first) => ofTen(minutes.slice(first, first + 10)));
+  const tens = [0, 10, 20, 30, 40, 50].map((first) => sumOf(minutes.slice(first, first + 10)));
   const says = `${name}, by ten minutes of the last hour: ${tens.join(", ")}`;
   return html`
     <p class="lane">

@@ -98,12 +98,11 @@ function scheduledIn({ count, nextInMs }) {
 }
 
 export function Endpoints({ endpoints = [] }) {
-  const row = ({ endpoint, state, reason, because, since }) => html`
+  const row = ({ endpoint, state, reason, since }) => html`
     <tr key=${endpoint}>
       <th scope="row"><code>${breakable(endpoint)}</code></th>
       <td>
         ${state === "open" ? "open" : html`<strong class="waiting">${mark("waiting")}paused</strong>: ${PAUSES[reason]}`}
-        ${because !== undefined && html`<div class="quiet">${foreign(because)}</div>`}
       </td>
       <td>${since !== undefined && time(since)}</td>
     </tr>
