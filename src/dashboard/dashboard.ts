@@ -9,7 +9,7 @@ import type { Affiliate } from "../tracker.js";
 import icon from "./browser/icon.svg?raw";
 import script from "./browser/main.js?script";
 import style from "./browser/style.css?raw";
-import { discard, listFor, querySchema, retry, sumOf, wantedFrom } from "./dead-letters.js";
+import { act, listFor, querySchema, sumOf, wantedFrom } from "./dead-letters.js";
 import {
   protect,
   Refused,
@@ -66,15 +66,14 @@ export function dashboard(tracker: Affiliate, options: DashboardOptions): Reques
     ["GET /state", json((req, res) => ({ token: tokenFor(req, res), ...state() }))],
     ["GET /dead-letters", json((req) => listFor(deadLetters, queryOf(req)))],
     ["GET /sum", json((req) => sumOf(deadLetters, queryOf(req)))],
-    [
-      "POST /retry",
-      action(async (body, by) => ({ retried: await retry(deadLetters, wantedFrom(body), by) })),
-    ],
-    [
-      "POST /discard",
-      action(async (body, by) => ({ discarded: await discard(deadLetters, wantedFrom(body), by) })),
-    ],
   ]);
+  for (const action of ["retry", "discard"] as const) {
+    routes.set(`POST /${action}`, async (req, res, by) => {
+      refuseForeignAction(req);
+      const wanted = wantedFrom(await readJson(req));
+      sendJson(res, 200, { count: await act(action, deadLetters, wanted, by) });
+    });
+  }
   for (const [name, type, text] of files) {
     routes.set(`GET /${name}`, (_req, res) => send(res, 200, type, text));
   }
@@ -99,7 +98,7 @@ export function dashboard(tracker: Affiliate, options: DashboardOptions): Reques
       if (!reader) return send(res, 403, "text/plain", "Forbidden");
       const { method, path } = req;
       const route = routes.get(`${method === "HEAD" ? "GET" : method} ${path}`);
-      if (!route) throw missing(routes, path, res);
+      if (!route) throw new Refused(404, "There is no such page in the dashboard.");
       await route(req, res, reader.by);
     } catch (error) {
       if (res.headersSent) return void res.destroy();
@@ -129,25 +128,11 @@ function json(read: (req: Request, res: Response) => unknown): Route {
   };
 }
 
-function action(act: (body: unknown, by: string | undefined) => Promise<unknown>): Route {
-  return async (req, res, by) => {
-    refuseForeignAction(req);
-    sendJson(res, 200, await act(await readJson(req), by));
-  };
-}
-
 function queryOf(req: Request): z.output<typeof querySchema> {
   const query = new URLSearchParams(req.originalUrl.split("?")[1]);
   const { success, data } = querySchema.safeParse(Object.fromEntries(query));
   if (!success) throw new Refused(400, "The query may have `kind`, `reason` and `limit`.");
   return data;
-}
-
-function missing(routes: ReadonlyMap<string, Route>, path: string, res: Response): Refused {
-  const other = ["GET", "POST"].find((method) => routes.has(`${method} ${path}`));
-  if (other === undefined) return new Refused(404, "There is no such page in the dashboard.");
-  res.setHeader("allow", other === "GET" ? "GET, HEAD" : other);
-  return new Refused(405, `This is for ${other}.`);
 }
 
 const pageText = shellOf("Affiliate delivery", "icon.svg");

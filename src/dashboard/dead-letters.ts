@@ -101,47 +101,35 @@ const many = z.strictObject({
 const schema = z.union([one, many]);
 type Wanted = z.output<typeof schema>;
 
-/** Retries or discards dead letters, for `by`. Resolves with their number. */
-type Action = (deadLetters: DeadLetters, wanted: Wanted, by?: string) => Promise<number>;
-
 export function wantedFrom(body: unknown): Wanted {
   const { success, data } = schema.safeParse(body);
   if (!success) throw new Refused(400, "The body must be { id } or { kind?, reason?, count }.");
   return data;
 }
 
-/** Retries an unconfirmed dead letter only if the page has asked the reader about it. */
-export const retry: Action = async (deadLetters, wanted, by) => {
-  if (!("id" in wanted)) return toAll("retry", deadLetters, wanted, by);
-  const letter = await letterOf(deadLetters, wanted.id);
-  if (!wanted.unconfirmed && letter?.reason === "unconfirmed") {
+type Action = "retry" | "discard";
+
+/**
+ * Retries or discards dead letters, for `by`. Retries an unconfirmed one only if the page has asked
+ * the reader about it. Resolves with their number.
+ */
+export async function act(
+  action: Action,
+  deadLetters: DeadLetters,
+  wanted: Wanted,
+  by?: string,
+): Promise<number> {
+  if (!("id" in wanted)) return toAll(action, deadLetters, wanted, by);
+  const { id } = wanted;
+  const [letter] = await deadLetters.list({ id });
+  if (action === "retry" && !wanted.unconfirmed && letter?.reason === "unconfirmed") {
     throw new Refused(409, "It is unconfirmed: the service may have it. Look it up there, then decide.");
   }
-  if (!letter || !(await deadLetters.retry(wanted.id))) {
-    throw new Refused(404, "It is no longer a dead letter, or the outbox is full.");
+  if (!letter || !(await deadLetters[action](id))) {
+    const orFull = action === "retry" ? ", or the outbox is full" : "";
+    throw new Refused(404, `It is no longer a dead letter${orFull}.`);
   }
-  return decided("retry", deadLetters, letter, by);
-};
-
-export const discard: Action = async (deadLetters, wanted, by) => {
-  if (!("id" in wanted)) return toAll("discard", deadLetters, wanted, by);
-  const letter = await letterOf(deadLetters, wanted.id);
-  if (!letter || !(await deadLetters.discard(wanted.id))) {
-    throw new Refused(404, "It is no longer a dead letter.");
-  }
-  return decided("discard", deadLetters, letter, by);
-};
-
-async function letterOf(deadLetters: DeadLetters, id: string): Promise<DeadLetter | undefined> {
-  return (await deadLetters.list({ id })).find((letter) => letter.id === id);
-}
-
-function decided(
-  action: "retry" | "discard",
-  deadLetters: DeadLetters,
-  { id, kind, reason, event }: DeadLetter,
-  by?: string,
-): number {
+  const { kind, reason, event } = letter;
   const amount = "leadValue" in event ? { amount: event.leadValue } : {};
   deadLetters.decided?.({ action, count: 1, id, kind, reason, ...amount, ...(by !== undefined && { by }) });
   return 1;
@@ -149,7 +137,7 @@ function decided(
 
 /** Refuses to discard, or to retry unconfirmed ones, if their number is not what the reader saw. */
 async function toAll(
-  action: "retry" | "discard",
+  action: Action,
   deadLetters: DeadLetters,
   { count: asked, kind, reason }: z.output<typeof many>,
   by?: string,

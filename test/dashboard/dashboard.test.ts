@@ -166,9 +166,9 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
     const page = await openDashboard(appWith(tracker, { express, before }));
     const [letter] = await tracker.deadLetters.list();
     const died = new Promise((resolve) => tracker.on("dead", resolve));
-    await page.post("retry", { id: letter?.id }).expect(200, { retried: 1 });
+    await page.post("retry", { id: letter?.id }).expect(200, { count: 1 });
     await died;
-    await page.post("discard", { id: letter?.id }).expect(200, { discarded: 1 });
+    await page.post("discard", { id: letter?.id }).expect(200, { count: 1 });
     await page.post("discard", { id: letter?.id }).expect(404);
     await page.post("retry", { id: letter?.id }).expect(404);
     expect(await tracker.deadLetters.list()).toEqual([]);
@@ -186,9 +186,9 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
     const page = await openDashboard(appWith(await trackerOf(), { express }));
     await page.get("nothing").expect(404);
     await page.get("__proto__").expect(404);
-    await page.get("retry").expect(405).expect("allow", "POST");
-    await page.post("state", {}).expect(405).expect("allow", "GET, HEAD");
-    await page.agent.put(`${PATH}/`).expect(405);
+    await page.get("retry").expect(404);
+    await page.post("state", {}).expect(404);
+    await page.agent.put(`${PATH}/`).expect(404);
   });
 });
 
@@ -219,14 +219,14 @@ describe("what waits for a decision", () => {
     const { body } = await page.post("retry", { id }).expect(409);
     expect(body.message).toMatch(/^It is unconfirmed: the service may have it\./);
     expect(service.requests).toEqual([]);
-    await page.post("retry", { id, unconfirmed: true }).expect(200, { retried: 1 });
+    await page.post("retry", { id, unconfirmed: true }).expect(200, { count: 1 });
     await expect.poll(() => service.requests.length).toBe(1);
   });
 
   it("stays if all others are retried", async () => {
     const { page, tracker, service } = await trackerWithUnconfirmed();
     service.onRequest = answering(200);
-    await page.post("retry", { count: 4 }).expect(200, { retried: 1 });
+    await page.post("retry", { count: 4 }).expect(200, { count: 1 });
     expect(tracker.stats().dead).toEqual({ rejected: 0, unconfirmed: 3, expired: 0 });
   });
 
@@ -239,8 +239,8 @@ describe("what waits for a decision", () => {
     expect(body.message).toBe("There are 3 of them now, not 2. Look again, then decide.");
     await page.post("discard", { count: 3 }).expect(409);
     expect(tracker.stats().dead).toMatchObject({ rejected: 1, unconfirmed: 3 });
-    await page.post("discard", { reason: "rejected", count: 1 }).expect(200, { discarded: 1 });
-    await page.post("retry", { reason: "unconfirmed", count: 3 }).expect(200, { retried: 3 });
+    await page.post("discard", { reason: "rejected", count: 1 }).expect(200, { count: 1 });
+    await page.post("retry", { reason: "unconfirmed", count: 3 }).expect(200, { count: 3 });
     await expect.poll(() => service.requests.length).toBe(3);
   });
 
@@ -254,7 +254,7 @@ describe("what waits for a decision", () => {
       service.onRequest = answering(200);
       return asked;
     });
-    await page.post("retry", { reason: "unconfirmed", count: 3 }).expect(200, { retried: 3 });
+    await page.post("retry", { reason: "unconfirmed", count: 3 }).expect(200, { count: 3 });
     const held = await tracker.deadLetters.list({ reason: "unconfirmed" });
     expect(held.map(({ event }) => event)).toMatchObject([{ paymentId: "late" }]);
   });
@@ -280,7 +280,7 @@ it("the dashboard works behind a proxy that cuts a prefix off the path", async (
       origin: base,
     },
   });
-  expect([answer.status, await answer.json()]).toEqual([200, { discarded: 1 }]);
+  expect([answer.status, await answer.json()]).toEqual([200, { count: 1 }]);
 });
 
 it("the dashboard takes a token from one process to another, as a load balancer does", async () => {

@@ -45,9 +45,9 @@ function testManyLetters(outbox: {
     expect(await sum("?kind=payment&reason=rejected")).toMatchObject({ count: 2, amount: 39.8 });
     expect(await sum("?kind=click")).toEqual({ count: 1, unconfirmed: 0, payments: 0, amount: 0 });
     await page.post("retry", { reason: "unconfirmed", count: 2 }).expect(409);
-    await page.post("retry", { reason: "unconfirmed", count: 1 }).expect(200, { retried: 1 });
+    await page.post("retry", { reason: "unconfirmed", count: 1 }).expect(200, { count: 1 });
     await page.post("discard", { kind: "payment", count: 1 }).expect(409);
-    await page.post("discard", { kind: "payment", count: 2 }).expect(200, { discarded: 2 });
+    await page.post("discard", { kind: "payment", count: 2 }).expect(200, { count: 2 });
     const [click] = await tracker.deadLetters.list({ kind: "click" });
     list.mockClear();
     await page.post("retry", { id: click?.id }).expect(200);

@@ -112,10 +112,10 @@ export function retryAll(filter) {
       });
       if (answer !== "retry") return undefined;
     }
-    const { retried } = await post("retry", { ...wanted(filter), count: meant.count });
+    const { count } = await post("retry", { ...wanted(filter), count: meant.count });
     const left = filter.reason === "" ? meant.unconfirmed : 0;
     const stay = left > 0 ? ` ${left} unconfirmed stay: choose that reason to decide.` : "";
-    return `${countOf(retried, "event")} queued again.${stay}`;
+    return `${countOf(count, "event")} queued again.${stay}`;
   });
 }
 
@@ -131,8 +131,8 @@ export function discardAll(filter) {
       answers: [["discard", `Discard ${meant.count.toLocaleString([])}`]],
     });
     if (answer !== "discard") return undefined;
-    const { discarded } = await post("discard", { ...wanted(filter), count: meant.count });
-    return `${countOf(discarded, "dead letter")} discarded.`;
+    const { count } = await post("discard", { ...wanted(filter), count: meant.count });
+    return `${countOf(count, "dead letter")} discarded.`;
   });
 }
 
