@@ -1,8 +1,7 @@
 import { errorFrom } from "../../shared/errors.js";
 import { type CheckResult, note, well, wrong } from "../finding.js";
 import type { OutboxLocation } from "../outbox/arguments.js";
-import { findingsOf } from "../outbox/findings.js";
-import { lastEventsFound } from "../outbox/last-events.js";
+import { findingsOf, lastEventsFound } from "../outbox/findings.js";
 import { openOutboxAt, problemAt } from "../outbox/open.js";
 
 /** How many events `--last` shows. */

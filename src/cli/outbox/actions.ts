@@ -1,6 +1,7 @@
 import type { OutboxEvent } from "../../conversion/events.js";
 import { type DeadLetter, type DeadLetterFilter, shownLetter } from "../../outbox/dead-letters.js";
 import type { Outbox } from "../../outbox/outbox.js";
+import type { LastEvent } from "../../outbox/queue/last-events.js";
 import { maskEmail, maskEmails } from "../../shared/emails.js";
 import { printable, visible } from "../../shared/printable.js";
 import { type CheckResult, note, painted, well, wrong } from "../finding.js";
@@ -13,7 +14,6 @@ import {
   scheduledFindings,
   summaryOf,
 } from "./findings.js";
-import type { LastEvent } from "./last-events.js";
 import { countOf, timeOf } from "./words.js";
 
 /** An outbox that the host's processes may use at the same time. */

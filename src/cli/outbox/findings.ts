@@ -1,5 +1,6 @@
 import { dueIn, type ScheduledCount } from "../../outbox/counts.js";
 import type { OutboxCounts } from "../../outbox/outbox.js";
+import type { LastEvent } from "../../outbox/queue/last-events.js";
 import { type CheckResult, note, well, wrong } from "../finding.js";
 import { countOf, spanOf, timeOf } from "./words.js";
 
@@ -56,4 +57,30 @@ export function summaryOf(dead: Readonly<Record<string, number>>): { count: numb
     count: reasons.reduce((sum, [, each]) => sum + each, 0),
     list: reasons.map(([reason, each]) => `${each} ${reason}`).join(", "),
   };
+}
+
+/** What became of the events reported last. */
+export function lastEventsFound(events: readonly LastEvent[], now: number): readonly CheckResult[] {
+  if (events.length === 0) return [note("no event was reported yet")];
+  return events.map((event) => {
+    const says = `${event.kind} ${event.id}: ${fateOf(event, now)}`;
+    return event.state === "dead" ? note(says) : well(says);
+  });
+}
+
+function fateOf({ state, at, until, reason }: LastEvent, now: number): string {
+  switch (state) {
+    case "known":
+      return `reported ${timeOf(at)}; delivered, cancelled, erased or discarded`;
+    case "dead":
+      return `given up ${timeOf(at)}: ${reason}; \`express-affiliate outbox … list\` says more`;
+    case "under-way":
+      return `reported ${timeOf(at)}, an attempt is under way`;
+    case "behind":
+      return `reported ${timeOf(at)}, waits for an earlier event of its visitor`;
+    case "waiting":
+      return until !== null && until > now
+        ? `reported ${timeOf(at)}, waits until ${timeOf(until)}`
+        : `reported ${timeOf(at)}, waits for a process that delivers, or for the service`;
+  }
 }

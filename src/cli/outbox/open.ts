@@ -1,10 +1,9 @@
 import { AffiliateError, errorCodeOf } from "../../shared/errors.js";
 import type { OpenOutbox } from "./actions.js";
 import type { OutboxLocation } from "./arguments.js";
+import { openMysql, openPostgres } from "./databases.js";
 import { openDisk } from "./disk.js";
-import { openMysql } from "./mysql.js";
 import { passwordHider } from "./passwords.js";
-import { openPostgres } from "./postgres.js";
 
 /** Opens an existing outbox, for one client id or for all. @throws OutboxError */
 export function openOutboxAt(

@@ -1,8 +1,9 @@
 import { diskOutbox } from "express-affiliate/disk";
 import { describe, expect, it } from "vitest";
 import { doctorCommand } from "../../../src/cli/doctor/command.js";
-import { type LastEvent, lastEventsFound } from "../../../src/cli/outbox/last-events.js";
+import { lastEventsFound } from "../../../src/cli/outbox/findings.js";
 import type { Outbox } from "../../../src/outbox/outbox.js";
+import type { LastEvent } from "../../../src/outbox/queue/last-events.js";
 import { sample, scheduledSample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";

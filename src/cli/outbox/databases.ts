@@ -1,0 +1,92 @@
+import { createRequire } from "node:module";
+import { mysqlOutbox } from "../../outbox/mysql/mysql-outbox.js";
+import { problem } from "../../outbox/mysql/problems.js";
+import { postgresOutbox } from "../../outbox/postgres/postgres-outbox.js";
+import type { SqlOutbox } from "../../outbox/queue/queue-outbox.js";
+import { OutboxError } from "../../shared/errors.js";
+import { peerPlaces, resolvePeer } from "../../shared/peer.js";
+import type { OpenOutbox } from "./actions.js";
+
+/** How long the command waits for a server. */
+const TIMEOUT_MS = 20_000;
+
+/** Creates no tables. @throws OutboxError without `pg`. */
+export function openPostgres(url: string, schema = "affiliate") {
+  const { Pool } = loadDriver<typeof import("pg")>("pg", "Postgres", "ERR_AFFILIATE_POSTGRES_DRIVER");
+  const pool = new Pool({
+    connectionString: url,
+    max: 1,
+    connectionTimeoutMillis: TIMEOUT_MS,
+    query_timeout: TIMEOUT_MS,
+    application_name: "express-affiliate",
+  });
+  return openedIn(postgresOutbox({ pool, schema, migrate: false }), pool, async () => {
+    const { rows } = await pool.query(
+      `select count(*)::integer as number from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
+    );
+    return rows[0].number;
+  });
+}
+
+/** Creates no tables. @throws OutboxError without `mysql2`, or without a database's name. */
+export function openMysql(url: string, prefix = "affiliate_") {
+  const { createPool } = loadDriver<typeof import("mysql2/promise")>(
+    "mysql2/promise",
+    "MySQL",
+    "ERR_AFFILIATE_MYSQL_DRIVER",
+  );
+  const { pathname, searchParams } = new URL(url);
+  if (pathname.length < 2) {
+    throw problem(
+      "ERR_AFFILIATE_MYSQL_TABLES",
+      "the URL names no database: write it as mysql://user@host/database",
+    );
+  }
+  // The driver prints what it does not understand, which may be a password's part.
+  if ([...searchParams.keys()].some((name) => name !== "ssl")) {
+    throw new Error(
+      "of the URL's query, ssl is understood, and nothing else; a user and a password go before the host",
+    );
+  }
+  const hasTls = searchParams.has("ssl") && searchParams.get("ssl") !== "false";
+  const tls = hasTls && { ssl: {} };
+  const pool = createPool({ uri: url, ...tls, connectionLimit: 1, connectTimeout: TIMEOUT_MS });
+  return openedIn(mysqlOutbox({ pool, prefix, migrate: false }), pool, async () => {
+    const [rows] = await pool.query(
+      "select count(*) as number from information_schema.processlist where db = database() and id <> connection_id()",
+    );
+    return Number((rows as { number: number }[])[0]?.number);
+  });
+}
+
+/** A driver that is installed for the host. @throws OutboxError if it is not. */
+function loadDriver<Driver>(
+  specifier: string,
+  database: string,
+  code: `ERR_AFFILIATE_${string}_DRIVER`,
+): Driver {
+  const file = resolvePeer(specifier, peerPlaces());
+  if (file !== undefined) return createRequire(file)(file);
+  const [name] = specifier.split("/");
+  throw new OutboxError(
+    code,
+    `outbox: a ${database} URL needs the package ${name}, which is not installed here: npm install ${name}`,
+  );
+}
+
+/** A database's outbox for the command. `close` ends the pool that was made for it. */
+function openedIn(
+  outbox: SqlOutbox,
+  pool: { end(): Promise<void> },
+  otherConnections: () => Promise<number>,
+): OpenOutbox & Pick<SqlOutbox, "bind"> {
+  return {
+    ...outbox,
+    hold: async () => ({ held: await outbox.hold(), otherConnections: await otherConnections() }),
+    async close() {
+      await outbox.close();
+      await pool.end();
+    },
+  };
+}
