@@ -1,6 +1,6 @@
-import { stripVTControlCharacters, styleText } from "node:util";
+import { styleText } from "node:util";
 import { printable } from "../shared/printable.js";
-import { hasColors, type Terminal, wrapText } from "./terminal.js";
+import type { Terminal } from "./terminal.js";
 
 export interface CheckResult {
   readonly type: "well" | "wrong" | "note" | "not-done";
@@ -19,19 +19,18 @@ const MARKS = {
   "not-done": ["-      ", "dim"],
 } as const;
 
-/** Prints a finding, or a line whose parts are `painted`; in colours if the terminal has any. */
-export function print(line: CheckResult | string, terminal: Terminal): void {
-  const text = typeof line === "string" ? line : lineOf(line, terminal);
-  terminal.stdout(hasColors(terminal) ? text : stripVTControlCharacters(text));
+/** Prints a finding, or a line whose parts are `painted`. */
+export function print(line: CheckResult | string, { stdout }: Terminal): void {
+  stdout(typeof line === "string" ? line : lineOf(line));
 }
 
 /** Without the control characters that the service may have sent. */
-function lineOf({ type, text }: CheckResult, terminal: Terminal): string {
+function lineOf({ type, text }: CheckResult): string {
   const [mark, color] = MARKS[type];
-  return `${painted(mark, color)} ${wrapText(printable(text), mark.length + 1, terminal)}`;
+  return `${painted(mark, color)} ${printable(text)}`;
 }
 
+/** In this colour, if standard output has colours. */
 export function painted(text: string, color: "green" | "red" | "yellow" | "dim"): string {
-  // Whether the terminal has colours is for `print` to decide.
-  return styleText(color, text, { validateStream: false });
+  return styleText(color, text);
 }

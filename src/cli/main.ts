@@ -23,8 +23,6 @@ const terminal: Terminal = {
   stdout: (line) => void process.stdout.write(`${line}\n`),
   stderr: console.error,
   env: process.env,
-  isTerminal: process.stdout.isTTY === true,
-  columns: process.stdout.columns,
   ask:
     process.stdin.isTTY && process.stdout.isTTY
       ? (question) => askThrough(process.stdin, process.stdout, question)

@@ -2,7 +2,7 @@ import type { Terminal } from "../../src/cli/terminal.js";
 
 type Command = (args: string[], terminal: Terminal) => number | Promise<number>;
 
-/** Runs a command in this process; by default as if its output went to a file. */
+/** Runs a command in this process. */
 export async function runCommand(
   command: Command,
   args: readonly string[],
@@ -14,7 +14,6 @@ export async function runCommand(
     stdout: (line) => out.push(line),
     stderr: (line) => err.push(line),
     env: {},
-    isTerminal: false,
     ...terminal,
   });
   return { code, out, err };

@@ -201,7 +201,7 @@ describe("doctor", () => {
   });
 
   it("prints one JSON document with --json", async ({ address }) => {
-    const well = await doctor([...address, "--json"], { isTerminal: true });
+    const well = await doctor([...address, "--json"]);
     expect(well.out).toHaveLength(1);
     expect(JSON.parse(well.out[0] ?? "")).toEqual({
       healthy: true,
@@ -292,26 +292,6 @@ describe("doctor", () => {
         expect([0, 2]).toContain((await doctor(args)).code);
       }),
     );
-  });
-
-  it("uses colours for a person, and none for a file, a dumb terminal, or with NO_COLOR", async ({
-    address,
-  }) => {
-    const hasColors = async (isTerminal: boolean, env: Record<string, string>) =>
-      (await doctor(address, { isTerminal, env })).out.join("").includes("\u001b[");
-    expect(await hasColors(true, {})).toBe(true);
-    expect(await hasColors(true, { NO_COLOR: "" })).toBe(true);
-    expect(await hasColors(false, {})).toBe(false);
-    expect(await hasColors(true, { NO_COLOR: "1" })).toBe(false);
-    expect(await hasColors(true, { TERM: "dumb" })).toBe(false);
-  });
-
-  it("breaks its lines between words for a person, and not for a file", async ({ address }) => {
-    const env = { NO_COLOR: "1" };
-    const { out } = await doctor(address, { isTerminal: true, columns: 60, env });
-    for (const line of out.join("\n").split("\n")) expect(line.length).toBeLessThanOrEqual(60);
-    expect(out.join("\n")).toMatch(/^- {7}nothing was posted.*\n {8}\S/m);
-    expect((await doctor(address)).out.join("")).not.toContain("\n");
   });
 });
 

@@ -263,15 +263,6 @@ describe("a directory's outbox", () => {
   });
 });
 
-test("colours are for a person, and none for a file", async () => {
-  const directory = await directoryWith({ dead: [sample("payment")] });
-  for (const action of ["status", "list"]) {
-    expect((await outbox([directory, action], { isTerminal: true })).out).toContain("\u001b[");
-    expect((await outbox([directory, action])).out).not.toContain("\u001b[");
-    expect((await outbox([directory, action, "--json"], { isTerminal: true })).out).not.toContain("\u001b[");
-  }
-});
-
 test("the command `outbox` keeps several client ids in one directory apart", async () => {
   const OTHER = Number.MAX_SAFE_INTEGER;
   const theirs = { ...sample("payment"), destination: OTHER };
