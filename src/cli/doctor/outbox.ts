@@ -25,18 +25,9 @@ export async function* checkOutbox(
       yield well(`the ${outbox.name} outbox is there, and of this version`);
       await outbox.checkWrites?.();
       yield well("it may be written to");
-      yield* findingsOf(counts);
+      yield* findingsOf(counts, clientId);
       if (showsLast) yield* lastEventsFound(await outbox.last(LAST), Date.now());
       for (const caution of (await outbox.cautions?.()) ?? []) yield note(caution);
-      const { byDestination = {} } = counts;
-      const otherClients = Object.keys(byDestination).filter(
-        (name) => name !== String(clientId) && byDestination[name],
-      );
-      if (clientId !== undefined && otherClients.length > 0) {
-        yield note(
-          `events wait for client id ${otherClients.join(", ")}, not only for ${clientId}: each needs a process that delivers them`,
-        );
-      }
     } finally {
       await outbox.close();
     }

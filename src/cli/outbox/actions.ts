@@ -1,5 +1,10 @@
 import type { OutboxEvent } from "../../conversion/events.js";
-import { type DeadLetter, type DeadLetterFilter, shownLetter } from "../../outbox/dead-letters.js";
+import {
+  type DeadLetter,
+  type DeadLetterFilter,
+  type DeadLetterSum,
+  shownLetter,
+} from "../../outbox/dead-letters.js";
 import type { Outbox } from "../../outbox/outbox.js";
 import type { LastEvent } from "../../outbox/queue/last-events.js";
 import { maskEmail, maskEmails } from "../../shared/emails.js";
@@ -50,7 +55,6 @@ interface Selection {
   readonly filter: DeadLetterFilter;
 }
 
-const NO_LIMIT = 2 ** 31 - 1;
 const UNREADABLE = "what is stored of it cannot be read: discard it";
 const NO_LETTERS = well("no dead letters");
 
@@ -136,9 +140,9 @@ export async function retry({ deadLetters }: OpenOutbox, { ids, all, filter }: S
 }
 
 /** Asks whether to discard all these, if there are any. */
-async function agreed(letters: readonly DeadLetter[], ask: Terminal["ask"]): Promise<boolean> {
+async function agreed(sums: readonly DeadLetterSum[], ask: Terminal["ask"]): Promise<boolean> {
   const dead: Record<string, number> = {};
-  for (const { reason } of letters) dead[reason] = (dead[reason] ?? 0) + 1;
+  for (const { reason, count } of sums) dead[reason] = (dead[reason] ?? 0) + count;
   const { count, list } = summaryOf(dead);
   if (count === 0) return true;
   return (
@@ -158,10 +162,9 @@ export async function discard(
   { ids, all, filter }: Selection,
   question: { readonly ask: Terminal["ask"] } | undefined,
 ): Promise<Report> {
-  // Listed once: what becomes a dead letter during the question stays.
-  const present = all ? await deadLetters.list({ ...filter, limit: NO_LIMIT }) : [];
-  if (question && !(await agreed(present, question.ask))) return nothingDiscarded;
-  const chosen = all ? present.map(({ id }) => id) : ids;
+  // Read before the question: what becomes a dead letter during it stays.
+  const chosen = all ? await deadLetters.ids(filter) : ids;
+  if (question && !(await agreed(await deadLetters.sums(filter), question.ask))) return nothingDiscarded;
   const { done, notFound: missing } = await applyTo(chosen, deadLetters.discard);
   // With --all, another process may have retried or discarded one meanwhile: no error.
   const notFound = all ? [] : missing;

@@ -51,19 +51,20 @@ Exit code: 0 if all is well, dead letters or not; 1 if something is wrong: no
 outbox there, trouble with its storage, an id without a dead letter, or the
 answer no to a question; 2 if the arguments are wrong.`;
 
-const NOTHING = "takes no ids, no --all and no --limit";
-const LETTERS = "takes either ids or --all, and no --limit";
+const FILTER = ["client-id", "kind", "reason"];
 
-/** What each action takes, as an error says it. */
+/** How many words and which options each action takes, and how an error says the former. */
 const ACTIONS = {
-  status: NOTHING,
-  list: "takes neither ids nor --all; --limit N lists more",
-  retry: LETTERS,
-  discard: LETTERS,
-  person: "takes one e-mail address",
-  hold: NOTHING,
-  backup: "takes one file's name, of a file that is not there yet",
-};
+  status: { words: 0, says: "no ids", options: ["client-id"] },
+  list: { words: 0, says: "no ids; --limit N lists more", options: [...FILTER, "limit"] },
+  retry: { words: "ids", says: "either ids or --all", options: [...FILTER, "all"] },
+  discard: { words: "ids", says: "either ids or --all", options: [...FILTER, "all", "yes"] },
+  person: { words: 1, says: "one e-mail address", options: ["client-id", "erase"] },
+  hold: { words: 0, says: "no ids", options: ["client-id"] },
+  backup: { words: 1, says: "one file's name, of a file that is not there yet", options: [] },
+} satisfies Record<string, { words: number | "ids"; says: string; options: string[] }>;
+
+const WITH_ALL = ["url-env", "schema", "prefix", "json"];
 
 type Action = keyof typeof ACTIONS;
 
@@ -106,10 +107,10 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
       limit: { type: "string" },
       kind: { type: "string" },
       reason: { type: "string" },
-      all: { type: "boolean", default: false },
-      yes: { type: "boolean", default: false },
-      erase: { type: "boolean", default: false },
-      json: { type: "boolean", default: false },
+      all: { type: "boolean" },
+      yes: { type: "boolean" },
+      erase: { type: "boolean" },
+      json: { type: "boolean" },
       help: { type: "boolean", short: "h" },
     },
   });
@@ -124,18 +125,19 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
     const after = variable ? "" : " after where it is";
     throw new Error(`say what to do${after}: ${actions.join(", ")}${didYouMean(action, actions)}`);
   }
-  const { all, yes, json, erase } = flags;
-  if (erase && action !== "person") throw new Error("--erase goes with person");
+  const { words: number, says, options } = ACTIONS[action];
+  const other = Object.keys(flags).find((name) => ![...WITH_ALL, ...options].includes(name));
+  if (other) throw new Error(`--${other} does not go with ${action}`);
+  const { all = false, yes = false, json = false, erase = false } = flags;
   const clientId = positiveInteger("--client-id", flags["client-id"], Number.MAX_SAFE_INTEGER);
-  if (clientId !== undefined && action === "backup")
-    throw new Error("--client-id does not go with backup, which copies the whole file");
-  if (yes && !(action === "discard" && all)) throw new Error("--yes goes with discard --all");
   const kind = oneOf(LEAST_URGENT_FIRST, "--kind", flags.kind);
   const reason = oneOf(DEATH_REASONS, "--reason", flags.reason);
-  if ((kind || reason) && !(action === "list" || all))
-    throw new Error("--kind and --reason go with list and --all");
-  if (!fits(action, ids, all, flags.limit)) throw new Error(`${action} ${ACTIONS[action]}`);
-  if (ACTIONS[action] === LETTERS && !ids.every((id) => /^\w+$/.test(id)))
+  if (number === "ids" && !all && (kind || reason || yes))
+    throw new Error("--kind, --reason and --yes go with --all");
+  const isNumber = number === "ids" ? all !== ids.length > 0 : ids.length === number;
+  if (!isNumber || (action === "person" && !ids[0]?.includes("@")))
+    throw new Error(`${action} takes ${says}`);
+  if (number === "ids" && !ids.every((id) => /^\w+$/.test(id)))
     throw new Error("an id is what `list` prints first: 32 hex digits");
   return {
     location: locationFrom(where, flags),
@@ -154,15 +156,6 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
 
 function isAction(word: string): word is Action {
   return Object.hasOwn(ACTIONS, word);
-}
-
-function fits(action: Action, ids: readonly string[], all: boolean, limit: string | undefined): boolean {
-  const [first = ""] = ids;
-  if (action === "list") return ids.length === 0 && !all;
-  if (limit !== undefined) return false;
-  if (ACTIONS[action] === LETTERS) return all !== ids.length > 0;
-  if (ACTIONS[action] === NOTHING) return ids.length === 0 && !all;
-  return ids.length === 1 && !all && (action === "backup" || first.includes("@"));
 }
 
 function oneOf<Word extends string>(

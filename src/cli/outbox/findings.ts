@@ -9,14 +9,14 @@ const LONG_MS = 60 * 60 * 1_000;
 
 export const NONE_SCHEDULED: ScheduledCount = { count: 0, next: null };
 
-/** What is in an outbox, in words. */
-export function findingsOf(counts: OutboxCounts): CheckResult[] {
+/** What is in an outbox, in words. `clientId`: whose events are meant to wait; absent: anybody's. */
+export function findingsOf(counts: OutboxCounts, clientId?: number): CheckResult[] {
   const { oldest, dead, byDestination = {}, trouble, scheduled = NONE_SCHEDULED } = counts;
   const { count, list } = summaryOf(dead);
   return [
     waiting(dueIn(counts), oldest),
     ...scheduledFindings(scheduled),
-    ...destinations(byDestination),
+    ...destinations(byDestination, clientId),
     count === 0 ? well("no dead letters") : note(`${countOf(count, "dead letter")}: ${list}`),
     ...(trouble === undefined ? [] : [wrong(trouble)]),
   ];
@@ -43,10 +43,16 @@ function waiting(queued: number, oldest: number | null): CheckResult {
 }
 
 /** Each client id for which events wait needs a process that delivers. */
-function destinations(byDestination: Readonly<Record<string, number>>): CheckResult[] {
+function destinations(
+  byDestination: Readonly<Record<string, number>>,
+  clientId: number | undefined,
+): CheckResult[] {
   const counted = Object.entries(byDestination).filter(([, count]) => count > 0);
+  const isExpected = counted.length === 1 && clientId === undefined;
   return counted.map(([destination, count]) =>
-    (counted.length > 1 ? note : well)(`${countOf(count, "event")} for client id ${destination}`),
+    (isExpected || destination === String(clientId) ? well : note)(
+      `${countOf(count, "event")} for client id ${destination}`,
+    ),
   );
 }
 

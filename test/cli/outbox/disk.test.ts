@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { describe, expect, it, onTestFinished, test } from "vitest";
+import { discard } from "../../../src/cli/outbox/actions.js";
 import { copyInto, openDisk as openForCommand } from "../../../src/cli/outbox/disk.js";
 import { fill } from "../../contract/bounds.js";
 import { DESTINATION, sample } from "../../contract/samples.js";
@@ -187,6 +188,18 @@ describe("discard", () => {
     expect(await found(directory)).toEqual({ queued: 0, dead: 0 });
     const question = "Discard 2 dead letters (2 rejected)? They cannot be brought back.";
     expect(asked).toEqual([question, question]);
+  });
+
+  it("loads none of all that it discards", async () => {
+    const deadLetters = {
+      ids: async () => ["a", "b"],
+      sums: async () => [{ kind: "click", reason: "rejected", count: 2, amount: 0 }],
+      discard: async () => true,
+      list: () => expect.unreachable(),
+    };
+    const selection = { ids: [], all: true, filter: {} };
+    const { json } = await discard({ deadLetters } as never, selection, { ask: async () => true });
+    expect(json).toMatchObject({ discarded: 2 });
   });
 
   it("leaves what died while the question stood", async () => {

@@ -45,18 +45,15 @@ describe("person", () => {
     await stage.holds(1);
   });
 
-  it.each([[[]], [["ada"]], [["a@b", "c@d"]], [["a@b", "--all"]], [["a@b", "--limit", "2"]]])(
-    "takes one address: not %j",
-    async (args) => {
-      const { code, err } = await outbox(["somewhere", "person", ...args]);
-      expect(code).toBe(2);
-      expect(err).toContain("person takes one e-mail address");
-    },
-  );
+  it.each([[[]], [["ada"]], [["a@b", "c@d"]]])("takes one address: not %j", async (args) => {
+    const { code, err } = await outbox(["somewhere", "person", ...args]);
+    expect(code).toBe(2);
+    expect(err).toContain("person takes one e-mail address");
+  });
 
   it("is what --erase goes with", async () => {
     const { code, err } = await outbox(["somewhere", "list", "--erase"]);
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining("--erase goes with person") });
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining("--erase does not go with list") });
   });
 });
 
