@@ -1,6 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, fstatSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { join, resolve } from "node:path";
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { hostRuns } from "../../outbox/dead-letters.js";
 import { type FileOptions, openExistingFile } from "../../outbox/disk/file/file.js";
 import { createOwnerLocks } from "../../outbox/disk/file/owner-locks.js";
@@ -97,15 +106,23 @@ async function takeInAll(takeIn: TakeIn, store: Store): Promise<void> {
   while (takeIn.finds(true)) await takeIn.step(store);
 }
 
+// Chosen: a copy that is being written changes more often.
+const LEFT_MS = 60 * 60 * 1_000;
+
 /**
- * Returns the copy's bytes. A copy that is not whole yet has a name that ends with `.part`: a killed
- * command may leave one.
+ * Returns the copy's bytes. A copy that is not whole yet has a name of its own that ends with
+ * `.part`. A killed command may leave one, which is removed after an hour.
  */
 export function copyInto(db: Database, target: string): number {
-  const part = `${target}.part`;
+  const part = `${target}.${randomUUID()}.part`;
   closeSync(openSync(target, "wx"));
   rmSync(target);
-  for (const left of [part, `${part}-journal`]) rmSync(left, { force: true });
+  for (const name of readdirSync(dirname(target))) {
+    const file = join(dirname(target), name);
+    if (!file.startsWith(`${target}.`) || !/\.part(-journal)?$/.test(file)) continue;
+    const changedAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (Date.now() - changedAt >= LEFT_MS) rmSync(file, { force: true });
+  }
   // For this user alone: SQLite writes into an empty file as well, and would make one that others
   // can read.
   const copy = openSync(part, "wx", 0o600);

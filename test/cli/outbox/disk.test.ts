@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
@@ -146,18 +146,37 @@ describe("list", () => {
   });
 });
 
-it("backup gives a copy its name once it is whole: of a command that is killed, there is none", () => {
-  const target = join(scratchDirectory(), "copy.db");
-  const left = [`${target}.part`, `${target}.part-journal`];
-  for (const file of left) writeFileSync(file, "of a command that was killed");
-  const run = (file: string) => {
-    expect(left.filter(existsSync)).toEqual([file]);
-    expect(existsSync(target)).toBe(false);
-    writeFileSync(file, "whole");
-  };
-  expect(copyInto({ prepare: () => ({ run }) } as never, target)).toBe(5);
-  expect(readFileSync(target, "utf8")).toBe("whole");
-  expect(readdirSync(dirname(target))).toEqual(["copy.db"]);
+describe("backup", () => {
+  const copying = (run: (file: string) => void) => ({ prepare: () => ({ run }) }) as never;
+
+  it("gives a copy its name once it is whole, and removes what a killed command has left an hour ago", () => {
+    const target = join(scratchDirectory(), "copy.db");
+    const left = [`${target}.1.part`, `${target}.1.part-journal`, `${target}.2.part`];
+    for (const file of left) writeFileSync(file, "not whole");
+    const before = new Date(Date.now() - HOUR_MS);
+    for (const file of left.slice(0, 2)) utimesSync(file, before, before);
+    const run = (file: string) => {
+      expect(left.filter(existsSync)).toEqual([left[2]]);
+      expect(existsSync(target)).toBe(false);
+      writeFileSync(file, "whole");
+    };
+    expect(copyInto(copying(run), target)).toBe(5);
+    expect(readFileSync(target, "utf8")).toBe("whole");
+    expect(readdirSync(dirname(target))).toEqual(["copy.db", "copy.db.2.part"]);
+  });
+
+  it("gives no name to an unfinished copy if two begin at once", () => {
+    const target = join(scratchDirectory(), "copy.db");
+    const other = copying((file) => writeFileSync(file, "other"));
+    const one = copying((file) => {
+      writeFileSync(file, "wh");
+      copyInto(other, target);
+      appendFileSync(file, "ole");
+    });
+    copyInto(one, target);
+    expect(readFileSync(target, "utf8")).toBe("whole");
+    expect(readdirSync(dirname(target))).toEqual(["copy.db"]);
+  });
 });
 
 describe("discard", () => {
