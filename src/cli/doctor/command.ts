@@ -9,10 +9,10 @@ import { locationFrom, type OutboxLocation, urlIn } from "../outbox/arguments.js
 import { passwordHider } from "../outbox/passwords.js";
 import type { Terminal } from "../terminal.js";
 import { checkOutbox } from "./outbox.js";
-import { checkName, checkTls, checkTlsSetting } from "./reach.js";
 import {
   checkSession,
   checkStatus,
+  checkTlsSetting,
   lastInSandbox,
   noTestClick,
   sendTestClick,
@@ -172,17 +172,11 @@ async function* examine(
   if (location) yield* checkOutbox(location, target?.clientId, flags.last);
 }
 
-/** Yields findings as they come. If a step fails, those that need it are left out. */
+/** Yields findings as they come. */
 async function* examineService(target: Target, flags: Flags): AsyncGenerator<CheckResult> {
-  const { baseUrl } = target;
-  for (const step of [checkName, checkTls]) {
-    const finding = await step(baseUrl);
-    yield finding;
-    if (finding.type === "wrong") return;
-  }
   yield* checkStatus(target);
   if (flags.session !== undefined) yield await checkSession(target, flags.session);
   if (flags["send-test-click"]) yield* sendTestClick(target);
   else yield noTestClick(target);
-  if (flags.last) yield* lastInSandbox(baseUrl);
+  if (flags.last) yield* lastInSandbox(target.baseUrl);
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { isYes, refusalOf } from "../../service/answers.js";
+import { detailsOf } from "../../delivery/details.js";
+import { isYes } from "../../service/answers.js";
 import type { Answer, Attempt } from "../../service/attempt.js";
 import type { Call, Calls } from "../../service/calls.js";
 import { createTransport } from "../../service/transport.js";
 import { systemClock } from "../../shared/clock.js";
-import { errorCodeOf } from "../../shared/errors.js";
 import { harmless } from "../../shared/harmless.js";
 import { visible } from "../../shared/printable.js";
 import { presentable, type Secret } from "../../shared/secret.js";
@@ -39,17 +39,35 @@ async function ask({ baseUrl }: Target, call: Call, key: Secret | undefined): Pr
   }
 }
 
-/** Why an attempt failed, in the words of the service or of Node. */
+const ADVICE: readonly (readonly [code: RegExp, advice: string])[] = [
+  [/^(ENOTFOUND|EAI_AGAIN)$/, "is the name spelt right, is there DNS?"],
+  [/^ECONNREFUSED$/, "nothing listens at this port: is the port right, does the service run?"],
+  [/^(ECONNRESET|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, "is there a firewall or a proxy in between?"],
+];
+
+/** Why an attempt failed, in the words of the service or of Node, and what to do. */
 function reasonOf({ apiKey }: Target, attempt: Attempt): string {
-  if (attempt.type === "no-answer") return attempt.error.message || errorCodeOf(attempt.error);
   const hide = (text: string) => presentable(text, apiKey);
-  const { status, error, message } = refusalOf(attempt, { now: Date.now(), hide });
-  return `${status} ${error}: ${message}`;
+  const { status, code, message } = detailsOf(attempt, undefined, { now: Date.now(), hide });
+  if (status !== undefined) return `${status} ${code}: ${message}`;
+  const advice = ADVICE.find(([codes]) => codes.test(code))?.[1];
+  return advice ? `${message}; ${advice}` : message;
+}
+
+/** Whether Node is told to trust any certificate. */
+export function checkTlsSetting(env: NodeJS.ProcessEnv): CheckResult | undefined {
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED !== "0") return undefined;
+  return wrong(
+    "NODE_TLS_REJECT_UNAUTHORIZED is 0: no certificate is checked, and anybody on the way can read the key; " +
+      "unset it, and name the authority's file in NODE_EXTRA_CA_CERTS",
+  );
 }
 
 /** Whether the status endpoint (§4.5) answers with and without the key, and its clock is right. */
 export async function* checkStatus(target: Target): AsyncGenerator<CheckResult> {
-  const { calls, apiKey } = target;
+  const { baseUrl, calls, apiKey } = target;
+  if (baseUrl.protocol === "http:")
+    yield note("plain http: the key and customers' addresses travel in the open; fine on this machine");
   const call = calls.status("express-affiliate-doctor");
   const bare = await ask(target, call, undefined);
   const answeredAt = Date.now();
@@ -192,6 +210,8 @@ async function ledgerAt(url: string): Promise<Record<string, unknown[]> | undefi
 /** @throws TypeError if it is no entry of a ledger. */
 function read(entry: unknown): Entry {
   const { kind, at, affiliateReference, notLinked } = entry as Entry;
-  if (typeof kind !== "string" || typeof at !== "string") throw new TypeError("no entry of a ledger");
+  const isCredited = typeof affiliateReference === "string" || affiliateReference === null;
+  if (typeof kind !== "string" || typeof at !== "string" || !isCredited)
+    throw new TypeError("no entry of a ledger");
   return { kind, at, affiliateReference, notLinked };
 }

@@ -86,15 +86,17 @@ describe("doctor --last", () => {
     ]);
   });
 
-  it.each([{ success: true }, { clicks: 1 }, { clicks: [], registrations: [null], payments: [] }])(
-    "says that a service has no ledger: it answers %j",
-    async (answer) => {
-      const { url } = await startService(() => answer);
-      expect(await doctor(["--base-url", url, "--client-id", "42", "--last"])).toContainEqual(
-        expect.stringMatching(/^- +what the service has recorded last cannot be asked/),
-      );
-    },
-  );
+  it.each([
+    { success: true },
+    { clicks: 1 },
+    { clicks: [], registrations: [null], payments: [] },
+    { clicks: [{ kind: "click", at: "now" }], registrations: [], payments: [] },
+  ])("says that a service has no ledger: it answers %j", async (answer) => {
+    const { url } = await startService(() => answer);
+    expect(await doctor(["--base-url", url, "--client-id", "42", "--last"])).toContainEqual(
+      expect.stringMatching(/^- +what the service has recorded last cannot be asked/),
+    );
+  });
 
   it("says of each state what it means", () => {
     const event = { id: "a", kind: "click", at: 0, until: null, reason: null } satisfies Partial<LastEvent>;
