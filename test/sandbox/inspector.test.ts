@@ -1,7 +1,6 @@
-import { join } from "node:path";
 import type { Sandbox } from "express-affiliate/sandbox";
 import fc from "fast-check";
-import { describe, expect, inject, onTestFinished } from "vitest";
+import { describe, expect } from "vitest";
 import { type InspectorState, readView } from "../../src/sandbox/inspector/state.js";
 import type { About } from "../../src/sandbox/inspector.js";
 import { anyCharacter } from "../helpers/any-character.js";
@@ -58,20 +57,6 @@ test("the inspector serves every file that the page asks for, and needs no other
     expect(text.length).toBeGreaterThan(100);
     // The names of SVG and MathML look like addresses.
     expect(text.replaceAll("http://www.w3.org/", "")).not.toMatch(/https?:\/\/|\beval\b|\bFunction\(/);
-  }
-});
-
-test("the inspector is in the built package as it is in the source", async ({ sandbox: source }) => {
-  const built: typeof import("express-affiliate/sandbox") = await import(
-    join(inject("builtPackage"), "dist/sandbox.js")
-  );
-  const sandbox = await built.createSandbox();
-  onTestFinished(() => sandbox.close());
-  for (const file of ["", "base.css", "style.css", "main.js"]) {
-    const [served, expected] = await Promise.all(
-      [sandbox, source].map(async ({ inspectorUrl }) => (await fetch(`${inspectorUrl}/${file}`)).text()),
-    );
-    expect(served, file).toBe(expected);
   }
 });
 
