@@ -7,10 +7,7 @@ import type { LedgerStore } from "./ledger.js";
 const MOST = 5000;
 const DEFAULT = 1000;
 
-/** `GET /ledger.json`: the last entries of each kind, in order of arrival. */
-export type LedgerDocument = ReturnType<typeof ledgerDocument>;
-
-/** @throws Refused */
+/** Answers `GET /ledger.json` with the last entries of each kind, in order of arrival. @throws Refused */
 export function sendLedger({ url = "" }: IncomingMessage, res: ServerResponse, ledger: LedgerStore): void {
   sendJson(res, { status: 200, body: ledgerDocument(ledger, url) });
 }
