@@ -239,6 +239,47 @@ describeInChromium("the dashboard", ({ openPage }) => {
     await expect.poll(() => service.requests.length).toBe(sent + 2);
   });
 
+  test("offers nothing but to discard a dead letter that cannot be read, also if it is held", async () => {
+    const { page } = await openBusyDay();
+    await page.route("**/dead-letters*", async (route) => {
+      const { letters, ...list } = await (await route.fetch()).json();
+      await route.fulfill({
+        json: { ...list, letters: letters.map((each: object) => ({ ...each, unreadable: true })) },
+      });
+    });
+    await page.reload();
+    const buttons = letter(page, "order-1043").getByRole("button");
+    await expect.poll(() => buttons.allTextContents()).toEqual(["Discard…"]);
+  });
+
+  test("shows more dead letters, also if an earlier list comes after them", async () => {
+    const { tracker, page } = await openBusyDay();
+    const [asked, shown] = [withResolvers(), withResolvers()];
+    let reads = 0;
+    await page.route("**/dead-letters*", async (route) => {
+      const { letters } = await (await route.fetch()).json();
+      const isAll = route.request().url().includes("limit=1000");
+      if (!isAll && ++reads === 2) {
+        asked.resolve();
+        await shown.promise;
+      }
+      await route.fulfill({ json: { letters: isAll ? letters : letters.slice(0, 2), more: !isAll } });
+    });
+    await page.reload();
+    const rows = page.locator(".letter");
+    await expect.poll(() => rows.count()).toBe(2);
+    await pay(tracker, "order-2001", 118);
+    await asked.promise;
+    await page.getByRole("button", { name: "Show more" }).click();
+    await expect.poll(() => rows.count()).toBe(6);
+    const late = page.waitForResponse(/limit=50/);
+    shown.resolve();
+    await late;
+    // It is asked for after the late list was shown, or was not.
+    await page.waitForResponse(/\/state$/);
+    expect(await rows.count()).toBe(6);
+  });
+
   test("asks again if others came in the meantime", async () => {
     const { tracker, page } = await openBusyDay();
     await page.getByRole("button", { name: "Discard all…" }).click();

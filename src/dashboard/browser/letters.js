@@ -84,9 +84,8 @@ function Letter({ letter, hasDestinations, isStopped }) {
       </div>
       <fieldset disabled=${isStopped}>
         <legend class="unseen">What to do with it</legend>
-        ${isUndecided && button(decide, "Decide…")}
-        ${!isUndecided && !letter.unreadable && button(retry, "Retry")}
-        ${!isUndecided && button(discard, "Discard…")}
+        ${!letter.unreadable && (isUndecided ? button(decide, "Decide…") : button(retry, "Retry"))}
+        ${(letter.unreadable || !isUndecided) && button(discard, "Discard…")}
       </fieldset>
     </li>
   `;

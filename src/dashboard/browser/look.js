@@ -55,11 +55,12 @@ function showState({ at, outbox, process }) {
 /** `counts`: how many dead letters there are, by reason. */
 async function readLetters(counts) {
   const { filter } = shown;
+  const most = limit;
   try {
-    const { letters, more } = await read("dead-letters", { ...filter, limit });
+    const { letters, more } = await read("dead-letters", { ...filter, limit: most });
     // Others were chosen meanwhile, and their answer may have come first.
-    if (filter !== shown.filter) return false;
-    change({ list: { letters, filter, counts, more, canShowMore: more && limit === FEW }, unreadable: "" });
+    if (filter !== shown.filter || most !== limit) return false;
+    change({ list: { letters, filter, counts, more, canShowMore: more && most === FEW }, unreadable: "" });
     return true;
   } catch (error) {
     if (error instanceof Forbidden) throw error;
