@@ -8,17 +8,12 @@ export function between(page: string, [begin, end]: readonly [string, string], t
   return `${before}${begin}\n\n${text}\n\n${end}${after}`;
 }
 
-/** Rows of the same columns as a table in Markdown, aligned for those who read it as it is. */
+/** A table in Markdown. */
+export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+/** Rows of the same columns as such a table. */
 export function tableOf(rows: readonly Readonly<Record<string, Cell>>[]): string {
-  const names = Object.keys(rows[0] ?? {});
-  const lines = [names, ...rows.map((row) => names.map((name) => `${row[name]}`))];
-  const widths = names.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? "").length)));
-  const isNumber = (column: number) =>
-    rows.every((row) => /^-?[\d.,]*$/.test(`${row[names[column] as string]}`));
-  const lineOf = (cells: readonly string[]) =>
-    `| ${cells.map((cell, column) => (isNumber(column) ? cell.padStart(widths[column] as number) : cell.padEnd(widths[column] as number))).join(" | ")} |`;
-  const rule = widths.map((width, column) =>
-    isNumber(column) ? `${"-".repeat(width - 1)}:` : "-".repeat(width),
-  );
-  return [lineOf(names), lineOf(rule), ...lines.slice(1).map(lineOf)].join("\n");
+  return table(Object.keys(rows[0] ?? {}), rows.map(Object.values));
 }

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { median } from "../statistics.ts";
-import { between } from "../table.ts";
+import { between, table } from "../table.ts";
 import { adapters, none } from "./adapters/index.js";
 import { PER_SECOND } from "./costs.js";
 import { readResults } from "./results.js";
@@ -243,11 +243,6 @@ function linked(title, pages) {
   return pages
     .map((page, nth) => `[${nth === 0 ? title : nth + 1}](${page.replace(/^docs\//, "../../docs/")})`)
     .join(", ");
-}
-
-function table(head, rows) {
-  const lineOf = (cells) => `| ${cells.join(" | ")} |`;
-  return [lineOf(head), lineOf(head.map(() => "---")), ...rows.map(lineOf)].join("\n");
 }
 
 function number(value) {
