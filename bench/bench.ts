@@ -20,10 +20,8 @@ import { type Bench, createReport } from "./report.js";
 import { benchAnswers } from "./sections/answers.js";
 import { benchBacklog } from "./sections/backlog.js";
 import { benchBurst } from "./sections/burst.js";
-import { benchDashboard } from "./sections/dashboard.js";
 import { benchHandOver } from "./sections/hand-over.js";
 import { benchHost } from "./sections/host.js";
-import { benchLoopDelay } from "./sections/loop-delay.js";
 import { benchMainThread } from "./sections/main-thread.js";
 import { benchStartUp } from "./sections/start-up.js";
 
@@ -35,8 +33,6 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   host: benchHost,
   "start-up": benchStartUp,
   "hand-over": benchHandOver,
-  "loop-delay": benchLoopDelay,
-  dashboard: benchDashboard,
 };
 
 const { values, positionals } = parseArgs({

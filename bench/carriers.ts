@@ -4,48 +4,46 @@ import { type Bench, micros, type Row, ratio, round } from "./report.js";
 import type { ServiceReport } from "./service.js";
 import { medianOf } from "./statistics.js";
 
-/** One round. */
-export type Compared = Readonly<Record<Carrier, DeliveryReport>>;
-type Column = Exclude<keyof DeliveryReport, "parts">;
-
-interface Comparison extends Pick<DeliveryArgument, "events" | "sockets" | "concurrency"> {
+interface Comparison extends Omit<DeliveryArgument, "service" | "carrier" | "events"> {
   readonly what: string;
   readonly rounds: number;
-  /** Each delivers so many events; `fetch`, which is slow, a fifth. */
   readonly carriers: readonly Carrier[];
-  /** How long the service takes to answer. Default: 0. */
-  readonly answersInMs?: number;
-  /** Warm-up events for each measured one. Default: 1. */
-  readonly warmUp?: number;
+  /** How long the service takes to answer, and how many events each delivers to it. */
+  readonly cases: readonly { readonly answersInMs: number; readonly events: number }[];
 }
 
-/** Each carrier's rate, in rounds, and its share of bare undici's in the same round. */
-export async function compare({ report, quick }: Bench, comparison: Comparison) {
-  const { what, rounds, carriers, answersInMs = 0, warmUp = 1, events, sockets, concurrency } = comparison;
-  const service = await start<ServiceReport>("service");
-  await service.report({ answersInMs });
-  const measured = await report.rounds(quick ? 1 : rounds, what, async () => {
-    const reports: Partial<Record<Carrier, DeliveryReport>> = {};
+/** A row for each: its rate, in rounds, and its share of bare undici's in the same round. */
+export async function compare(
+  { report, quick }: Bench,
+  { what, rounds, carriers, cases, ...delivery }: Comparison,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { answersInMs, events: all } of cases) {
+    const answers = answersInMs === 0 ? "at once" : `in ${answersInMs} ms`;
+    const events = quick ? all / 40 : all;
+    const service = await start<ServiceReport>("service", { answersInMs });
+    const measured = await report.rounds(quick ? 1 : rounds, `${what}, answers ${answers}`, async () => {
+      const reports: Partial<Record<Carrier, DeliveryReport>> = {};
+      for (const carrier of carriers) {
+        const argument: DeliveryArgument = { ...delivery, service: service.ready.url, carrier, events };
+        reports[carrier] = await resultOf<DeliveryReport>("delivery", argument);
+      }
+      return reports as Record<Carrier, DeliveryReport>;
+    });
+    await service.end();
     for (const carrier of carriers) {
-      const own = carrier === "fetch" ? events / 5 : events;
-      const argument: DeliveryArgument = {
-        ...{ carrier, service: service.ready.url, sockets, concurrency },
-        ...{ events: own, warmUp: own * warmUp },
-      };
-      reports[carrier] = await resultOf<DeliveryReport>("delivery", argument);
+      const of = (column: keyof DeliveryReport) => medianOf(measured, (each) => each[carrier][column]);
+      const ofUndici = (column: keyof DeliveryReport) =>
+        medianOf(measured, (each) => each[carrier][column] / each.undici[column]);
+      rows.push({
+        answers,
+        carrier,
+        "events/s": round(of("eventsPerSecond")),
+        "of undici": ratio(ofUndici("eventsPerSecond")),
+        "µs of processor": micros(of("cpuMicros")),
+        "times undici's": ratio(ofUndici("cpuMicros")),
+      });
     }
-    return reports as Compared;
-  });
-  await service.end();
-  const of = (carrier: Carrier, column: Column) => medianOf(measured, (each) => each[carrier][column]);
-  const ofUndici = (carrier: Carrier, column: Column) =>
-    medianOf(measured, (each) => each[carrier][column] / each.undici[column]);
-  const rowOf = (carrier: Carrier): Row => ({
-    carrier,
-    "events/s": round(of(carrier, "eventsPerSecond")),
-    "of undici": ratio(ofUndici(carrier, "eventsPerSecond")),
-    "µs of processor": micros(of(carrier, "cpuMicros")),
-    "times undici's": ratio(ofUndici(carrier, "cpuMicros")),
-  });
-  return { measured, of, rowOf };
+  }
+  return rows;
 }

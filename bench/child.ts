@@ -15,8 +15,8 @@ export async function start<Report>(module: string, argument: object = {}) {
     /** What it said when it was ready. */
     ready,
     /** What it says when it is asked. */
-    report(asked: object = {}) {
-      child.send(asked);
+    report() {
+      child.send("report");
       return wordOf<Report>(child);
     },
     async end(): Promise<void> {

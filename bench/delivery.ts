@@ -5,27 +5,15 @@ import { diskOutbox } from "express-affiliate/disk";
 import { Pool } from "undici";
 import { createMarked } from "./marked.js";
 import { PATH, POST, payment, visitor } from "./payments.js";
-import { profileThread } from "./profile.js";
 import { scratch } from "./scratch.js";
 import { argument, say } from "./task.js";
-import { mainThreadMicros } from "./thread-clock.js";
-import { transactionsIn } from "./transactions.js";
 
 /**
  * Who delivers: this package from one of its outboxes, or a host without it. `disk, storing` is
- * handed the events just before. They are payments; of `disk, clicks`, clicks. Of `disk, profiled`,
- * the thread is profiled. `undici, marked` is the least that knows of each payment, on the disk,
- * that it is under way.
+ * handed the payments just before. `undici, marked` is the least that knows of each payment, on the
+ * disk, that it is under way.
  */
-export type Carrier =
-  | "memory"
-  | "disk"
-  | "disk, clicks"
-  | "disk, storing"
-  | "disk, profiled"
-  | "undici"
-  | "undici, marked"
-  | "fetch";
+export type Carrier = "memory" | "disk" | "disk, storing" | "undici" | "undici, marked";
 
 export type DeliveryReport = typeof report;
 
@@ -34,23 +22,23 @@ export interface DeliveryArgument {
   readonly carrier: Carrier;
   readonly service: string;
   readonly events: number;
-  /** How many are delivered before anything is measured. */
-  readonly warmUp: number;
+  /** Whether as many are delivered before anything is measured. */
+  readonly isWarm: boolean;
   /** How many requests are under way at a time, and the `delivery.concurrency` for that. */
   readonly sockets: number;
   readonly concurrency: number;
 }
 
-const { carrier, service, events, warmUp, sockets, concurrency } = argument as DeliveryArgument;
-const isFromFile = ["disk", "disk, clicks", "disk, profiled", "undici, marked"].includes(carrier);
+const { carrier, service, events, isWarm, sockets, concurrency } = argument as DeliveryArgument;
+const warmUp = isWarm ? events : 0;
+const isFromFile = ["disk", "undici, marked"].includes(carrier);
+const pool = new Pool(service, { connections: sockets });
 
 interface Work {
   /** What the events wait in, if they wait. */
   prepare?(events: number): void;
   /** Resolves when the service has all but so many. */
   deliver(allBut?: number): Promise<unknown>;
-  /** Where the events wait on the disk. */
-  readonly directory?: string;
 }
 
 const trackerWith = (outbox: Outbox, delivery: false | { concurrency: number } = { concurrency }) =>
@@ -60,14 +48,11 @@ const trackerWith = (outbox: Outbox, delivery: false | { concurrency: number } =
 async function fromFile(): Promise<Work> {
   const directory = scratch();
   const first = trackerWith(diskOutbox({ directory }), false);
-  const track = (nth: number) =>
-    carrier === "disk, clicks"
-      ? first.trackClick({ affiliateReference: "anna" }, visitor(nth))
-      : first.trackPayment(payment(nth), visitor(nth));
+  const track = (nth: number) => first.trackPayment(payment(nth), visitor(nth));
   await Promise.all(Array.from({ length: warmUp + events }, (_, nth) => track(nth)));
   await first.close();
   const tracker = trackerWith(diskOutbox({ directory }));
-  return { directory, deliver: untilLeft(() => tracker.stats().queued) };
+  return { deliver: untilLeft(() => tracker.stats().queued) };
 }
 
 /** What waits already goes without being asked for. */
@@ -97,22 +82,21 @@ function withTracker(outbox: Outbox): Work {
 }
 
 function markedOnly(): Work {
-  const pool = new Pool(service, { connections: sockets });
-  const marked = createMarked(join(scratch(), "marked.db"), sockets, (body) => post(pool, body));
+  const marked = createMarked(join(scratch(), "marked.db"), sockets, post);
   marked.store(Array.from({ length: warmUp + events }, (_, nth) => bodyOf(nth)));
   marked.start();
   return { deliver: untilLeft(() => marked.left) };
 }
 
-async function post(pool: Pool, body: string): Promise<unknown> {
+async function post(body: string): Promise<unknown> {
   const answer = await pool.request({ path: PATH, ...POST, body });
   return answer.body.json();
 }
 
-function withoutTracker(send: (body: string) => Promise<unknown>): Work {
+function withoutTracker(): Work {
   const unsent: number[] = [];
   async function sender(): Promise<void> {
-    for (let nth = unsent.pop(); nth !== undefined; nth = unsent.pop()) await send(bodyOf(nth));
+    for (let nth = unsent.pop(); nth !== undefined; nth = unsent.pop()) await post(bodyOf(nth));
   }
   return {
     prepare(number) {
@@ -134,43 +118,27 @@ function workOf(): Work | Promise<Work> {
       return withTracker(memoryOutbox({ maxEvents: warmUp + events }));
     case "disk, storing":
       return withTracker(diskOutbox({ directory: scratch() }));
-    case "undici": {
-      const pool = new Pool(service, { connections: sockets });
-      return withoutTracker((body) => post(pool, body));
-    }
-    case "fetch":
-      return withoutTracker(async (body) => (await fetch(service + PATH, { ...POST, body })).text());
+    case "undici":
+      return withoutTracker();
     case "undici, marked":
       return markedOnly();
-    default:
+    case "disk":
       return fromFile();
   }
 }
 
 const work = await workOf();
-const { directory } = work;
-const transactions = () => (directory === undefined ? 0 : transactionsIn(directory));
 work.prepare?.(warmUp);
 await work.deliver(isFromFile ? events : 0);
 work.prepare?.(events);
-const profile = carrier === "disk, profiled" ? await profileThread() : undefined;
-const transactionsBefore = transactions();
 const began = performance.now();
 const before = process.cpuUsage();
-const mainThreadBefore = mainThreadMicros();
 await work.deliver();
 const { user, system } = process.cpuUsage(before);
 const took = performance.now() - began;
-const mainThreadTook = mainThreadMicros() - mainThreadBefore;
 const report = {
   eventsPerSecond: (events / took) * 1_000,
   /** Processor time of all threads for each event, in microseconds. */
   cpuMicros: (user + system) / events,
-  /** The same, of the main thread. */
-  mainThreadMicros: mainThreadTook / events,
-  /** Of the disk outbox: transactions that wrote, for each event. */
-  transactions: (transactions() - transactionsBefore) / events,
-  /** Of `disk, profiled`: microseconds of the outbox's thread for each event, by part. */
-  parts: await profile?.end(events),
 };
 say(report);

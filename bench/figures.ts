@@ -37,7 +37,6 @@ const percent = ([share = Number.NaN]: readonly number[]) => `${Math.round(100 *
 /** With so many events waiting. */
 const HANDED_OVER = { memory: "100,000", disk: "100,000", postgres: "20,000" } as const;
 const handedOver = (outbox: keyof typeof HANDED_OVER) => ({ outbox, "events waiting": HANDED_OVER[outbox] });
-const saturated = { "the service": "healthy", tracked: "every request" };
 const start = { outbox: "disk above memory" };
 
 /** Every measured figure on a page is one of these, and links to it. */
@@ -88,7 +87,7 @@ const FIGURES: readonly Figure[] = [
     (way): Figure => ({
       name: `saturated-${way}`,
       is: `of 100 events, delivered meanwhile by a host that can do no more, ${way}`,
-      ...{ of: "The host", column: "delivered of 100", like: { way, ...saturated }, show: whole },
+      ...{ of: "The host", column: "delivered of 100", like: { way }, show: whole },
     }),
   ),
   {

@@ -1,4 +1,3 @@
-import { performance } from "node:perf_hooks";
 import cookieParser from "cookie-parser";
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { affiliate, memoryOutbox, type Outbox } from "express-affiliate";
@@ -14,7 +13,7 @@ import { mainThreadMicros } from "./thread-clock.js";
  * How a host reports a payment: not at all; through this package, from memory, from disk, or from
  * an outbox that keeps nothing; or as one would without the package.
  */
-export type Way = "none" | "memory" | "disk" | "unkept" | "undici" | "fetch";
+export type Way = "none" | "memory" | "disk" | "unkept" | "undici";
 
 export type HostReport = ReturnType<typeof report>;
 
@@ -48,10 +47,11 @@ function checkout(): RequestHandler {
       return { paymentId: id, customerEmail: email, leadValue: total };
     });
   }
-  const send = senders[way]?.();
+  const pool = new Pool(service, { connections: SOCKETS_OF_AN_ENDPOINT });
+  const send = async (body: string) => (await pool.request({ path: PATH, ...POST, body })).body.dump();
   return (req, res) => {
     const { id, email, total } = complete(req, res);
-    if (!send) return;
+    if (way === "none") return;
     underWay++;
     const payment = { clientId: 1, leadType: "PAYMENT", customerEmail: email, leadValue: total };
     send(JSON.stringify({ ...payment, paymentId: id, sessionId: req.cookies.svc_session_id }))
@@ -60,15 +60,6 @@ function checkout(): RequestHandler {
   };
 }
 
-/** What a host does without the package. */
-const senders: Partial<Record<Way, () => (body: string) => Promise<unknown>>> = {
-  fetch: () => async (body) => (await fetch(service + PATH, { ...POST, body })).text(),
-  undici() {
-    const pool = new Pool(service, { connections: SOCKETS_OF_AN_ENDPOINT });
-    return async (body) => (await pool.request({ path: PATH, ...POST, body })).body.dump();
-  },
-};
-
 const app = express().disable("x-powered-by");
 app.use(cookieParser(), express.json());
 const handler = checkout();
@@ -76,21 +67,12 @@ app.post("/checkout", handler);
 app.post("/page", (req, res) => void complete(req, res));
 const url = await addressOf(app.listen(0, "127.0.0.1"));
 
-let reported = performance.eventLoopUtilization();
-
-function report() {
-  const now = performance.eventLoopUtilization();
-  const { utilization } = performance.eventLoopUtilization(now, reported);
-  reported = now;
-  return {
-    url,
-    /** How many events wait or are under way. */
-    undelivered: undelivered(),
-    /** The share of the time since the last report that the event loop was at work. */
-    utilization,
-    /** Processor time of the main thread so far, in microseconds. */
-    mainThreadMicros: mainThreadMicros(),
-  };
-}
+const report = () => ({
+  url,
+  /** How many events wait or are under way. */
+  undelivered: undelivered(),
+  /** Processor time of the main thread so far, in microseconds. */
+  mainThreadMicros: mainThreadMicros(),
+});
 
 say(report(), report);

@@ -5,11 +5,11 @@ import type { Child } from "./child.js";
 import type { HostReport } from "./host.js";
 import { visitor } from "./payments.js";
 
-export interface LoadOptions {
+interface LoadOptions {
   /** How many requests are under way at a time. */
   readonly connections: number;
-  /** One request in so many is a tracked checkout; 0: none. */
-  readonly oneIn: number;
+  /** Whether each request is a checkout, which is tracked, or a page. */
+  readonly isTracked: boolean;
   /** The load ends after so many requests, or after so many milliseconds, whatever comes first. */
   readonly requests?: number;
   readonly forMs?: number;
@@ -19,29 +19,28 @@ const VISITORS = 500;
 const CLOSING_BRACE = 125;
 
 /**
- * Gives a host as many requests as it can take. Resolves to how many were answered, and how many of
- * them were tracked. Rejects when it answers with anything but 201.
+ * Gives a host as many requests as it can take. Resolves to how many were answered. Rejects when it
+ * answers with anything but 201.
  */
 export async function load(
   host: Child<HostReport>,
-  { connections, oneIn, requests = Number.POSITIVE_INFINITY, forMs = Number.POSITIVE_INFINITY }: LoadOptions,
+  {
+    connections,
+    isTracked,
+    requests = Number.POSITIVE_INFINITY,
+    forMs = Number.POSITIVE_INFINITY,
+  }: LoadOptions,
 ) {
   const { port, hostname } = new URL(host.ready.url);
   // Made beforehand, and of an answer only its ends are looked at: the load is to take little of
   // the machine.
-  const prepared = Array.from({ length: VISITORS }, (_, nth) => request(nth, isTracked(nth)));
+  const prepared = Array.from({ length: VISITORS }, (_, nth) => request(nth, isTracked));
   const began = performance.now();
   let sent = 0;
   let answered = 0;
-  let tracked = 0;
-
-  function isTracked(nth: number): boolean {
-    return oneIn > 0 && nth % oneIn === 0;
-  }
 
   async function visit(): Promise<void> {
     const socket = connect({ port: Number(port), host: hostname, noDelay: true });
-    let nth = 0;
     let hasBegun = false;
     function ask(): void {
       if (sent >= requests || performance.now() - began >= forMs) {
@@ -49,8 +48,7 @@ export async function load(
         return;
       }
       hasBegun = false;
-      nth = sent++ % VISITORS;
-      socket.write(prepared[nth] as Buffer);
+      socket.write(prepared[sent++ % VISITORS] as Buffer);
     }
     socket.on("connect", ask);
     socket.on("data", (answer) => {
@@ -61,14 +59,13 @@ export async function load(
       // It is one flat object, and no header has a brace.
       if (answer.at(-1) !== CLOSING_BRACE) return;
       answered++;
-      if (isTracked(nth)) tracked++;
       ask();
     });
     await once(socket, "close");
   }
 
   await Promise.all(Array.from({ length: connections }, visit));
-  return { answered, tracked, perSecond: (answered / (performance.now() - began)) * 1_000 };
+  return { answered, perSecond: (answered / (performance.now() - began)) * 1_000 };
 }
 
 function request(nth: number, tracked: boolean): Buffer {
@@ -87,8 +84,7 @@ function request(nth: number, tracked: boolean): Buffer {
 // A host that is asked often has more to do.
 const LOOK_EVERY_MS = 50;
 
-/** Waits until the host has delivered everything, for so many milliseconds at most. */
-export async function delivered(host: Child<HostReport>, atMostMs: number): Promise<void> {
-  const end = performance.now() + atMostMs;
-  while ((await host.report()).undelivered > 0 && performance.now() < end) await sleep(LOOK_EVERY_MS);
+/** Resolves when the host has delivered everything. */
+export async function delivered(host: Child<HostReport>): Promise<void> {
+  while ((await host.report()).undelivered > 0) await sleep(LOOK_EVERY_MS);
 }

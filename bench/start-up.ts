@@ -8,7 +8,6 @@ export type StartUpReport = typeof report;
 
 const { outbox: name, service } = argument as { outbox: "memory" | "disk"; service: string };
 const SETTLE_MS = 300;
-const MICROS_PER_MS = 1_000;
 
 // The disk outbox is loaded only if it is used, as in a host.
 const outbox =
@@ -16,22 +15,16 @@ const outbox =
     ? (await import("express-affiliate/disk")).diskOutbox({ directory: scratch() })
     : memoryOutbox();
 const tracker = affiliate({ baseUrl: service, clientId: 1, outbox });
-const trackerMs = performance.now();
 const delivered = new Promise((resolve) => tracker.on("delivered", resolve));
 await tracker.trackPayment(payment(0), visitor(0));
 const receiptMs = performance.now();
-const { user, system } = process.cpuUsage();
 await delivered;
 // What only the start has needed is given back.
 globalThis.gc?.();
 await sleep(SETTLE_MS);
 const report = {
-  /** Milliseconds from the process' start until the tracker is there. */
-  trackerMs,
-  /** The same, until the first receipt is there. */
+  /** Milliseconds from the process' start until the first receipt is there. */
   receiptMs,
-  /** Processor time of all threads until then, in milliseconds. */
-  cpuMs: (user + system) / MICROS_PER_MS,
   /** Resident memory once the first event is delivered, in bytes. */
   rss: process.memoryUsage.rss(),
 };

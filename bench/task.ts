@@ -12,8 +12,8 @@ export const quiet = { warn() {}, error() {} };
  * Says what there is to say to the process that started this one: once at the start, and then
  * whenever that one asks.
  */
-export function say<Report>(ready: Report, report: (asked: object) => Report = () => ready): void {
-  process.on("message", (asked: object) => process.send?.(report(asked)));
+export function say<Report>(ready: Report, report = () => ready): void {
+  process.on("message", () => process.send?.(report()));
   process.on("disconnect", () => process.exit());
   process.send?.(ready);
 }

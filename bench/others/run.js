@@ -114,7 +114,7 @@ let calm = Promise.resolve();
 async function outcomeOf(argument) {
   const begun = calm.then(async () => {
     const child = await start("others/run-one", argument);
-    await child.report("go");
+    await child.report();
     return child;
   });
   calm = begun.catch(() => {});

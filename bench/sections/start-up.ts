@@ -18,9 +18,7 @@ export async function benchStartUp({ report, quick }: Bench): Promise<void> {
   await service.end();
   const rowOf = (outbox: string, of: (column: keyof StartUpReport) => number): Row => ({
     outbox,
-    "ms until the tracker is there": millis(of("trackerMs")),
     "ms until the first receipt": millis(of("receiptMs")),
-    "ms of processor until then": millis(of("cpuMs")),
     "MB of RSS": millis(of("rss") / MB),
   });
   const above = (of: keyof StartUpReport) => medianOf(measured, ({ disk, memory }) => disk[of] - memory[of]);
