@@ -27,11 +27,6 @@ describe("the patches of other people's applications", () => {
     expect(files.filter((file) => /\.\w+$/.test(file)).sort()).toEqual([...new Set(copied)].sort());
   });
 
-  it("do not write the comments by which the docs name a part", () => {
-    const add = "// #region a\nreport();\n// #endregion\n";
-    expect(linesOf([{ file: "app.js", below: "app", add }])).toBe(1);
-  });
-
   it("are in the table of results, each with its lines", () => {
     const rows = [...textOf("bench/results/proofs.md").matchAll(/^\| `(\S+)` \|.*\| (\d+) \|/gm)];
     const shown = Object.fromEntries(rows.map(([, name, lines]) => [name, Number(lines)]));

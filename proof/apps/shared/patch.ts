@@ -24,14 +24,10 @@ export function inFile(file: string, ...changes: readonly Change[]): Edit[] {
 /** The most lines that a patch may have. */
 export const MOST_LINES = 40;
 
-/** How many lines of code a patch writes. Blank lines and the docs' regions do not count. */
+/** How many lines of code a patch writes. Blank lines do not count. */
 export function linesOf(patch: readonly Edit[]): number {
   const texts = patch.map((edit) =>
-    "copy" in edit
-      ? textOf(edit.copy)
-      : "add" in edit
-        ? withoutRegions(edit.add)
-        : changedLines(edit.replace, edit.by),
+    "copy" in edit ? textOf(edit.copy) : "add" in edit ? edit.add : changedLines(edit.replace, edit.by),
   );
   return texts.flatMap((text) => text.split("\n")).filter((line) => line.trim() !== "").length;
 }
@@ -60,7 +56,7 @@ function changed(text: string, edit: Change): string {
   const at = text.indexOf(isBelow ? edit.below : edit.above);
   const lineEnd = text.indexOf("\n", at);
   const cut = isBelow ? (lineEnd === -1 ? text.length : lineEnd + 1) : text.lastIndexOf("\n", at) + 1;
-  return `${text.slice(0, cut)}${withoutRegions(edit.add)}\n${text.slice(cut)}`;
+  return `${text.slice(0, cut)}${edit.add}\n${text.slice(cut)}`;
 }
 
 function changedLines(before: string, after: string): string {
@@ -72,10 +68,5 @@ function changedLines(before: string, after: string): string {
 }
 
 function textOf(file: string): string {
-  return withoutRegions(readFileSync(join(root, "proof/apps/patches", file), "utf8"));
-}
-
-/** Without the comments by which the docs name a part. */
-function withoutRegions(text: string): string {
-  return text.replaceAll(/^ *\/\/ #(end)?region.*\n/gm, "");
+  return readFileSync(join(root, "proof/apps/patches", file), "utf8");
 }

@@ -1,6 +1,5 @@
 const { tracker } = require("../tracker.js");
 
-// #region hooks
 Parse.Cloud.afterSave(Parse.User, async ({ object: user, original, headers }) => {
   if (original) return; // saved again
   const registration = { email: user.get("email"), customerId: user.id };
@@ -12,4 +11,3 @@ Parse.Cloud.afterSave("Order", async ({ object: order, headers }) => {
   const payment = { paymentId: order.id, customerEmail: order.get("email"), leadValue: order.get("total") };
   await tracker.trackPayment(payment, tracker.attributionOf({ headers }));
 });
-// #endregion

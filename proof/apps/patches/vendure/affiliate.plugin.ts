@@ -7,7 +7,6 @@ import {
 } from "@vendure/core";
 import { tracker } from "./tracker";
 
-// #region plugin
 @VendurePlugin({
   imports: [PluginCommonModule],
   configuration: (config) => {
@@ -28,4 +27,3 @@ export class AffiliatePlugin {
     });
   }
 }
-// #endregion
