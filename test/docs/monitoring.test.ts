@@ -9,8 +9,7 @@ import {
 } from "@opentelemetry/sdk-metrics";
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-node";
 import type { Express } from "express";
-import { type Affiliate, memoryOutbox } from "express-affiliate";
-import { diskOutbox } from "express-affiliate/disk";
+import type { Affiliate } from "express-affiliate";
 import { register } from "prom-client";
 import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -214,10 +213,10 @@ describe("traces", () => {
     const { app, tracker } = started;
     app.post(
       "/checkout",
-      tracker.onPayment(async (req, res) => {
+      tracker.onPayment(async (_req, res) => {
         await new Promise(setImmediate);
         res.end();
-        return { ...payment, paymentId: String(req.query.id ?? payment.paymentId) };
+        return payment;
       }),
     );
     traceAttempts(tracker);
@@ -247,28 +246,6 @@ describe("traces", () => {
       expect(span.attributes["affiliate.event.id"]).toMatch(/^[0-9a-f]{32}$/);
     }
     expect(delivered?.startTime.join(".") ?? "").not.toBe(failed?.startTime.join("."));
-  });
-
-  it.each([
-    ["memoryOutbox", () => memoryOutbox()],
-    ["diskOutbox", () => diskOutbox({ directory: scratchDirectory() })],
-  ] as const)("have a trace of their own for each visitor's attempts, with %s", async (_name, create) => {
-    const { attempts } = startTracing();
-    const { app, tracker, requests } = await shop({ outbox: create() });
-    const visitors = ["ann", "bob", "cy", "dan", "eve"];
-    const pay = (who: string) =>
-      request(app).post("/checkout").query({ id: who }).set("Cookie", `svc_session_id=${who}`).expect(200);
-    await Promise.all(visitors.map(pay));
-    await tracker.flush();
-
-    await expect.poll(() => attempts()).toHaveLength(visitors.length);
-    const traceOf = ({ traceId }: { traceId: string }) => traceId;
-    expect(attempts().map(({ parentSpanContext }) => parentSpanContext)).toEqual(
-      visitors.map(() => undefined),
-    );
-    expect(new Set(attempts().map((span) => traceOf(span.spanContext()))).size).toBe(visitors.length);
-    const linked = attempts().flatMap(({ links }) => links.map((link) => traceOf(link.context)));
-    expect(linked.toSorted()).toEqual(requests.map((span) => traceOf(span.spanContext())).toSorted());
   });
 
   it("have a span with an error for a dead letter", async () => {
