@@ -92,8 +92,6 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   ),
   "async-local-storage": onBoth({}),
   // A line each at the end of docs/frameworks.md.
-  feathers: on4({ "@feathersjs/feathers": "^5.0.50", "@feathersjs/express": "^5.0.50" }),
-  "parse-server": on5({ "parse-server": "^8.6.94" }, { postgres: true }),
   "routing-controllers": typed(() => ({
     "routing-controllers": "^0.11.3",
     "class-transformer": "^0.5.1",
@@ -187,7 +185,6 @@ export const recipes: Readonly<Record<string, Recipe>> = {
     square: "^46.0.0",
     stripe: "^23.1.0",
   }),
-  renewals: onBoth({ pg: "^8.23.1" }, { postgres: true }),
   pg: inPostgres({}),
   "postgres-js": inPostgres({ postgres: "^3.4.9" }),
   prisma: inPostgres(prisma({ "@prisma/adapter-pg": "^7.10.1" }), generated),
