@@ -161,8 +161,8 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   // The last that run on Node 20.
   "new-relic": on5({ newrelic: "^13.20.0" }),
   datadog: on5({ "dd-trace": "^5.132.0" }),
-  // With syslog's levels; in TypeScript, with handlers that return the response.
-  winston: typed(() => ({ winston: "^3.19.0" })),
+  // With syslog's levels.
+  winston: on5({ winston: "^3.19.0" }),
   // Bundlers and runtimes: kit/anywhere.js, without the code of a page.
   esbuild: on5({ esbuild: "^0.27.7" }),
   webpack: on5({ webpack: "^5.112.2" }),

@@ -3,7 +3,7 @@ import { affiliate } from "express-affiliate";
 import winston from "winston";
 
 /** What was logged, as winston writes it. */
-export const lines: string[] = [];
+export const lines = [];
 const stream = new Writable({
   write(line, _encoding, done) {
     lines.push(`${line}`);
