@@ -1,1 +1,1 @@
-import "./transactions.js";
+await import(process.env.DATABASE_URL ? "./transactions.js" : "./json-walk.js");
