@@ -42,7 +42,7 @@ export function writePages() {
 }
 
 /** README.md with its table: what became of the payments in the scenarios that decide. */
-export function withShort(page, { measuredOn, outcomes }) {
+function withShort(page, { measuredOn, outcomes }) {
   const columns = measuredIn(outcomes).filter(({ name }) => SHORT.includes(name));
   const rows = scenarios
     .filter(({ name }) => SHORT_ROWS.includes(name))
@@ -52,7 +52,7 @@ export function withShort(page, { measuredOn, outcomes }) {
 }
 
 /** docs/compare.md: what became of the payments, and the costs, of those that people choose between. */
-export function withWhole(page, results) {
+function withWhole(page, results) {
   const columns = measuredIn(results.outcomes).filter(({ name }) => WHOLE.includes(name));
   const isWell = ({ name }) =>
     columns.every((adapter) => fateAndOrder(results.outcomes[name][adapter.name], adapter) === WELL);
@@ -103,7 +103,7 @@ function fatesAndCosts(
 }
 
 /** bench/results/others.md: of all, what docs/compare.md shows of some; set-ups and times. */
-export function withTimes(page, results) {
+function withTimes(page, results) {
   const { measuredOn, outcomes } = results;
   const columns = measuredIn(outcomes);
   const setUps = columns.map(({ title, setUp, follows }) => [linked(title, follows), setUp]);

@@ -67,7 +67,6 @@ export function disksOf<Owners extends readonly string[]>(
 }
 
 export const DELIVERED: Verdict = { type: "delivered" };
-export const RELEASED: Verdict = { type: "release" };
 export const REJECTED: Verdict = { type: "dead", reason: "rejected", attempts: 1 };
 
 export const someOf = (kind: EventKind, number: number) => Array.from({ length: number }, () => sample(kind));
