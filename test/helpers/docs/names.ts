@@ -2,7 +2,6 @@ import "./session.js";
 import type { Server } from "node:http";
 import type { Express, Request, RequestHandler, Response } from "express";
 import type * as core from "express-affiliate";
-import type { Outbox } from "express-affiliate";
 import type * as postgres from "express-affiliate/postgres";
 import type { Pool, PoolClient } from "pg";
 
@@ -26,18 +25,6 @@ interface PendingUser {
   readonly affiliate: core.Attribution;
 }
 
-/** The part of the package `stripe` that a checkout needs. */
-interface Stripe {
-  readonly checkout: {
-    readonly sessions: {
-      create(session: {
-        payment_intent_data: { metadata: Record<string, string> };
-        [field: string]: unknown;
-      }): Promise<{ url: string }>;
-    };
-  };
-}
-
 // What a page's code and the examples of docstrings take for given. tsconfig.json leaves this file
 // out, so the names are global for those alone.
 declare global {
@@ -53,7 +40,6 @@ declare global {
   const pool: Pool;
   const client: PoolClient;
   const postgresOutbox: typeof postgres.postgresOutbox;
-  const redisOutbox: (options: { prefix: string }) => Outbox;
 
   const req: core.Attributed<Request>;
   const users: {
@@ -69,14 +55,12 @@ declare global {
   const email: string;
   const orders: {
     complete(body: unknown): Promise<Order>;
-    pay(id: string): Promise<Order>;
     keepLead(lead: { receiptId: string; leadId: number }): void;
   };
   const order: Order;
   /** What a payment gateway tells. */
   const event: unknown;
   const payment: core.Payment;
-  const stripe: Stripe;
   const completeCheckout: RequestHandler;
   /** Of docs/frameworks.md. */
   const forward: (
