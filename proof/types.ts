@@ -9,7 +9,7 @@ import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { type Block, blocksOf, isCode, pages, recipesOf, root } from "../test/helpers/docs/pages.js";
+import { type Block, blocksOf, isCode, pages, recipeOf, root } from "../test/helpers/docs/pages.js";
 import { commandLine } from "./shared/options.js";
 import { npmFlags, pack } from "./shared/packed.js";
 import { scratch } from "./shared/scratch.js";
@@ -53,7 +53,7 @@ for (const express of [4, 5] as const) {
   }
 }
 const guides = await install("guides", 5, [...SAMPLES_NEED, ...THEIR_TYPES]);
-const samples = pages.flatMap(blocksOf).filter((block) => isCode(block) && recipesOf(block).length === 0);
+const samples = pages.flatMap(blocksOf).filter((block) => isCode(block) && !recipeOf(block));
 if (samples.length === 0) throw new Error("the pages have no samples");
 const files = samples.map((block) => write(join(guides, "samples"), block));
 cpSync(join(root, "test/helpers/docs/names.ts"), join(guides, "names.ts"));

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { cp, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { npmFlags } from "../shared/packed.js";
@@ -31,7 +32,8 @@ export async function install(
   const recipe = recipes[name];
   try {
     for (const part of ["kit", recipe?.basedOn ?? [], name].flat()) {
-      await cp(join(FRAMEWORKS, part), folder, { recursive: true });
+      const files = join(FRAMEWORKS, part);
+      if (existsSync(files)) await cp(files, folder, { recursive: true });
     }
     const dependencies = {
       "express-affiliate": `file:${tarball}`,

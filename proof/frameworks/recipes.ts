@@ -54,9 +54,9 @@ const apollo = (integration: string): Dependencies => ({
 const inPostgres = (dependencies: Dependencies, more?: More): Recipe =>
   on5({ pg: "^8.23.1", ...dependencies }, { postgres: true, ...more });
 
-/** A library for MySQL and MariaDB. */
-const inMysql = (dependencies: Dependencies, more?: More): Recipe =>
-  on5({ mysql2: "^3.24.6", ...dependencies }, { mysql: true, basedOn: "mysql2", ...more });
+/** A library for MySQL and MariaDB, whose app may be the one for PostgreSQL. */
+const inMysql = (dependencies: Dependencies, twin = "mysql2", more?: More): Recipe =>
+  on5({ mysql2: "^3.24.6", ...dependencies }, { mysql: true, basedOn: ["mysql2", twin], ...more });
 
 const prisma = (adapter: Dependencies): Dependencies => ({
   prisma: "^7.10.1",
@@ -196,13 +196,13 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   // 7 needs Node 22. The two must be of one version.
   "mikro-orm": inPostgres(scoped("mikro-orm", "6.6.7", "core", "postgresql")),
   pgbouncer: inPostgres({}, { basedOn: "pg", pgbouncer: true }),
-  mysql2: inMysql({}, { basedOn: [] }),
-  "mysql-prisma": inMysql(prisma({ "@prisma/adapter-mariadb": "^7.10.0" }), generated),
-  "mysql-typeorm": inMysql({ typeorm: "^1.1.1" }, { basedOn: ["mysql2", "typeorm"] }),
+  mysql2: inMysql({}),
+  "mysql-prisma": inMysql(prisma({ "@prisma/adapter-mariadb": "^7.10.0" }), "prisma", generated),
+  "mysql-typeorm": inMysql({ typeorm: "^1.1.1" }, "typeorm"),
   "mysql-sequelize": inMysql({ sequelize: "^6.37.8" }),
-  "mysql-drizzle": inMysql({ "drizzle-orm": "^0.45.4" }),
-  "mysql-knex": inMysql({ knex: "^3.3.0" }, { basedOn: ["mysql2", "knex"] }),
-  "mysql-kysely": inMysql({ kysely: "^0.28.18" }),
+  "mysql-drizzle": inMysql({ "drizzle-orm": "^0.45.4" }, "drizzle"),
+  "mysql-knex": inMysql({ knex: "^3.3.0" }, "knex"),
+  "mysql-kysely": inMysql({ kysely: "^0.28.18" }, "kysely"),
   "least-privileges": inPostgres({}, { basedOn: "pg" }),
 };
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { problemsIn } from "../helpers/docs/check.js";
-import { blocksOf, isCode, pages, recipesOf } from "../helpers/docs/pages.js";
+import { blocksOf, isCode, pages, recipeOf } from "../helpers/docs/pages.js";
 
 const code = pages.flatMap(blocksOf).filter(isCode);
 
 describe("the docs' code", () => {
   it("is right, says TypeScript, which checks the README as strictly as the source", () => {
-    const ours = code.filter((block) => recipesOf(block).length === 0);
+    const ours = code.filter((block) => !recipeOf(block));
     const sample = code.filter(({ page }) => page === "README.md");
     expect(sample).not.toEqual([]);
     expect(problemsIn([...ours, ...sample.map((block) => ({ ...block, info: "ts" }))])).toEqual([]);

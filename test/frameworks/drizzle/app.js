@@ -1,11 +1,7 @@
 import { sql } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/node-postgres";
-import { numeric, pgTable, text } from "drizzle-orm/pg-core";
-import { pool, tracker } from "./outbox.js";
+import { db, orders } from "./orders.js";
+import { tracker } from "./outbox.js";
 import { paymentOf } from "./payment.js";
-
-const orders = pgTable("orders", { id: text(), email: text(), total: numeric({ mode: "number" }) });
-const db = drizzle(pool);
 
 // #region adapter
 const inDrizzle = (tx) => ({

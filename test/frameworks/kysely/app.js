@@ -1,8 +1,10 @@
-import { CompiledQuery, Kysely, PostgresDialect } from "kysely";
+import { CompiledQuery, Kysely, MysqlDialect, PostgresDialect } from "kysely";
 import { pool, tracker } from "./outbox.js";
 import { paymentOf } from "./payment.js";
 
-const db = new Kysely({ dialect: new PostgresDialect({ pool }) });
+const isPostgres = process.env.DATABASE_URL.startsWith("postgres");
+const dialect = isPostgres ? new PostgresDialect({ pool }) : new MysqlDialect({ pool: pool.pool });
+const db = new Kysely({ dialect });
 
 // #region adapter
 const inKysely = (trx) => ({

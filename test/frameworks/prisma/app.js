@@ -1,9 +1,13 @@
-import { PrismaPg } from "@prisma/adapter-pg";
 import { PrismaClient } from "@prisma/client";
 import { tracker } from "./outbox.js";
 import { paymentOf } from "./payment.js";
 
-const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: process.env.DATABASE_URL }) });
+const url = process.env.DATABASE_URL;
+const adapter = url.startsWith("postgres")
+  ? new (await import("@prisma/adapter-pg")).PrismaPg({ connectionString: url })
+  : new (await import("@prisma/adapter-mariadb")).PrismaMariaDb(url);
+// For a slow machine: its own defaults are 2 s and 5 s.
+const prisma = new PrismaClient({ adapter, transactionOptions: { maxWait: 30_000, timeout: 60_000 } });
 
 // #region adapter
 const inPrisma = (tx) => ({ query: (text, values = []) => tx.$queryRawUnsafe(text, ...values) });

@@ -55,17 +55,12 @@ export function blocksOf(page: string): Block[] {
 export const isCode = ({ info }: Block): boolean => /^(js|ts|javascript|typescript)\b/.test(info);
 
 /**
- * The files that the block is a part of, and which part:
- * `from=test/frameworks/passport/app.js#mount` in its info string. Several have a comma between
- * them.
+ * The file that the block is a part of, and which part:
+ * `from=test/frameworks/passport/app.js#mount` in its info string.
  */
-export function recipesOf({ info }: Block): { file: string; region: string | undefined }[] {
-  const [, all = ""] = /\bfrom=(\S+)/.exec(info) ?? [];
-  return all
-    .split(",")
-    .filter(Boolean)
-    .map((part) => part.split("#"))
-    .map(([file = "", region]) => ({ file, region }));
+export function recipeOf({ info }: Block): { file: string; region: string | undefined } | undefined {
+  const [, file, region] = /\bfrom=([^\s#]+)(?:#(\S+))?/.exec(info) ?? [];
+  return file === undefined ? undefined : { file, region };
 }
 
 /** A file's text, or the lines between `// #region name` and `// #endregion` in it. */

@@ -3,7 +3,7 @@ import type { Request, RequestHandler, Response } from "express";
 import ts from "typescript";
 import { afterAll, expect, type RunnerTask } from "vitest";
 import tsconfig from "../../../tsconfig.json" with { type: "json" };
-import { type Block, blocksOf, isCode, recipesOf, root } from "./pages.js";
+import { type Block, blocksOf, isCode, recipeOf, root } from "./pages.js";
 
 /** The package by its name is its source. */
 function fileOrPackage(name: string): string {
@@ -46,7 +46,7 @@ interface HowToRun {
 type Declared = any;
 
 /** Runs a block where these names are there already; resolves with what it declares. */
-export async function runBlock(block: Block, names: object = {}, how: HowToRun = {}): Promise<Declared> {
+async function runBlock(block: Block, names: object = {}, how: HowToRun = {}): Promise<Declared> {
   const { code, page, line } = block;
   const modules: Record<string, object> = {};
   for (const { fileName: from } of ts.preProcessFile(code).importedFiles) {
@@ -73,9 +73,7 @@ export async function runBlock(block: Block, names: object = {}, how: HowToRun =
 
 /** A page whose blocks a file of tests runs: all of them, or the file fails. */
 export function pageToRun(page: string) {
-  const blocks = blocksOf(page)
-    .filter(isCode)
-    .filter((block) => recipesOf(block).length === 0);
+  const blocks = blocksOf(page).filter((block) => isCode(block) && !recipeOf(block));
   const ran = new Set<Block>();
 
   function take(heading: string, nth = 0): Block {
