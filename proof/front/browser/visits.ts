@@ -4,6 +4,9 @@ import { emailOf, referenceOf } from "../shared/census.js";
 import { asLonelyVisitor, asVisitor } from "./chromium.js";
 import { type Scenario, signUpAndPay, type World } from "./world.js";
 
+/** After this a browser that was to prerender a page, and has asked for nothing, will not. */
+const DECLINED_MS = 60_000;
+
 /** The visitor's link to the shop, and the rest of a visit once the landing page is open. */
 interface Visit {
   readonly world: World;
@@ -66,14 +69,19 @@ export function prerenderScenarios(from: (world: World) => string, what: string)
       name,
       async visit(world, nth) {
         const email = emailOf(name, nth);
-        const reference = referenceOf(name, `a${nth}`);
-        const query = `/?ref=${reference}&walker=${email}`;
-        const address = world.page(from(world), `${world.shop}${query}`, { ahead: "prerender", opens });
         const walked = world.walked(email);
-        // A page that must not count has some time in which it could.
-        const until = opens ? () => walked : () => world.aheadOf(reference).then(() => sleep(500));
-        await asLonelyVisitor(address, until);
-        return opens ? { email, clicks: [reference], credited: reference } : undefined;
+        // Chromium may decline.
+        for (let times = 0; times < 3; times++) {
+          const reference = referenceOf(name, `a${nth}.${times}`);
+          const query = `/?ref=${reference}&walker=${email}`;
+          const address = world.page(from(world), `${world.shop}${query}`, { ahead: "prerender", opens });
+          const isAhead = world.aheadOf(reference).then(() => true);
+          const isAsked = Promise.race([isAhead, sleep(DECLINED_MS, false)]);
+          // A page that must not count has some time in which it could.
+          await asLonelyVisitor(address, async () => (await isAsked) && (opens ? walked : sleep(500)));
+          if (await isAsked) return opens ? { email, clicks: [reference], credited: reference } : undefined;
+        }
+        throw new Error("Chromium prerenders nothing");
       },
     };
   });
