@@ -81,8 +81,9 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
   );
   await onlooker.close();
   await end();
-  for (const { child } of workers) child.send("close");
-  await Promise.all(workers.map(({ child }) => once(child, "exit")));
+  const last = workers.splice(0);
+  for (const { child } of last) child.send("close");
+  await Promise.all(last.map(({ child }) => once(child, "exit")));
   await service.goAway();
   await server.destroy();
   return judge(rows, held);
@@ -101,6 +102,12 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
       safe++;
       const { visitor, nth } = said.safe;
       if (nth < perVisitor) ask({ visitor, nth: nth + 1 });
+    });
+    worker.child.once("exit", (code, signal) => {
+      if (!workers.includes(worker)) return;
+      console.error(`a process has ended by itself: ${signal ?? code}`);
+      for (const { child } of workers) child.kill("SIGKILL");
+      process.exit(1);
     });
     return worker;
   }

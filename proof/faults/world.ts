@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Attribution, EventKind, Outbox } from "express-affiliate";
+import { secondsUntil } from "../shared/seconds-until.js";
 import { answer, type Conduct, startService } from "../shared/service.js";
 import { keyOf, trackerOf, trackNth } from "../shared/tracker.js";
 
@@ -69,9 +69,8 @@ export async function openWorld({ outbox, end }: Opened) {
       return Math.max(...waits);
     },
     async settled(timeoutMs: number): Promise<number> {
-      const began = performance.now();
-      while (unsettled > 0 && performance.now() - began < timeoutMs) await sleep(5);
-      return unsettled > 0 ? Number.POSITIVE_INFINITY : performance.now() - began;
+      const seconds = await secondsUntil(() => unsettled <= 0, timeoutMs / 1_000);
+      return unsettled > 0 ? Number.POSITIVE_INFINITY : seconds * 1_000;
     },
     async close(): Promise<void> {
       await tracker.close({ timeoutMs: 1_000 });
