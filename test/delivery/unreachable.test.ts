@@ -40,6 +40,7 @@ describe("an outgoing proxy that opens no tunnel", () => {
 
   it.each<[Parameters<typeof proxyThat>[0], RegExp]>([
     [502, /proxy answered CONNECT with 502; /],
+    [204, /proxy answered CONNECT with 204; /],
     [403, /proxy answered CONNECT with 403: it does not allow the service's host/],
     [407, /proxy answered CONNECT with 407: it wants a user and a password/],
     ["close", /no tunnel through the outgoing proxy: other side closed/],

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { outcomeOf } from "../../src/delivery/outcome.js";
 import { isLoopback } from "../../src/service/dispatcher.js";
 import { certificates } from "../helpers/certificates.js";
 import { faultyService } from "../helpers/faulty-service.js";
@@ -34,21 +33,6 @@ describe("an outgoing proxy", () => {
     expect(JSON.stringify(asked)).not.toMatch(new RegExp(`${API_KEY}|ada@`));
   });
 
-  it.each([403, 407, 502, 204, "close", "reset"] as const)(
-    "that answers CONNECT with %s leaves the request unsent, and is asked once",
-    async (answer) => {
-      const { url, received } = await startService();
-      for (const baseUrl of [beyond(url), beyond(url).replace("http:", "https:")]) {
-        const { address, asked } = await startProxy(answer);
-        const attempt = await transportTo(baseUrl, { proxy: new URL(address) }).send(post);
-        expect(attempt).toMatchObject({ ...UNSENT, error: { code: "ERR_PROXY" } });
-        expect(outcomeOf(attempt, { maybeTaken: false, now: 0 })).toEqual({ type: "unreachable" });
-        expect(asked).toHaveLength(1);
-      }
-      expect(received).toEqual([]);
-    },
-  );
-
   it("is reached over TLS, and the service through it", async () => {
     const made = certificates();
     const service = await faultyService({ tls: made.valid });
@@ -62,19 +46,6 @@ describe("an outgoing proxy", () => {
       { type: "unreachable", code: "ERR_PROXY" },
     ]);
     expect([trusted.asked.length, expired.asked.length, service.requests.length]).toEqual([1, 0, 1]);
-  });
-
-  it("that never answers leaves the request unsent, and is left for a new try", async () => {
-    const { url } = await startService();
-    const { address, asked } = await startProxy("silence");
-    const transport = transportTo(beyond(url), {
-      proxy: new URL(address),
-      connectTimeoutMs: 50,
-      connections: 1,
-    });
-    expect(await transport.send(post)).toMatchObject(UNSENT);
-    expect(await transport.send(post)).toMatchObject(UNSENT);
-    expect(asked).toHaveLength(2);
   });
 
   it("leaves a request in doubt that was sent into the tunnel and not answered", async () => {

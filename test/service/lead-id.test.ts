@@ -4,27 +4,16 @@ import { leadIdOf } from "../../src/service/answers.js";
 
 describe("a lead id", () => {
   it.each<[unknown, number | undefined]>([
-    [{ success: true, leadId: 7 }, 7],
-    [{ leadId: "7" }, 7],
-    [{ leadId: "0042" }, 42],
-    [{ leadId: Number.MAX_SAFE_INTEGER }, Number.MAX_SAFE_INTEGER],
+    [{ leadId: 7 }, 7],
+    [{ leadId: "007" }, 7],
     [{ leadId: Number.MAX_SAFE_INTEGER + 1 }, undefined],
-    [{ leadId: "9007199254740993" }, undefined],
     [{ leadId: "9".repeat(100_000) }, undefined],
     [{ leadId: 0 }, undefined],
-    [{ leadId: -1 }, undefined],
     [{ leadId: 1.5 }, undefined],
     [{ leadId: "1e3" }, undefined],
-    [{ leadId: " 7" }, undefined],
     [{ leadId: "" }, undefined],
-    [{ leadId: null }, undefined],
     [{ leadId: [7] }, undefined],
-    [{ leadId: true }, undefined],
-    [{}, undefined],
-    [[7], undefined],
     [null, undefined],
-    [undefined, undefined],
-    ["leadId", undefined],
   ])("of %j is %j", (body, leadId) => {
     expect(leadIdOf(body)).toBe(leadId);
   });

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { printable, printableJson, shown } from "../../src/shared/printable.js";
@@ -74,26 +75,30 @@ describe("what is shown of others' words", () => {
     expect(printable("no\u001b[2J\u202e such\r\nprogramme")).toBe("no [2J\\u202e such programme");
   });
 
-  it("is that in log lines, notices, errors and dead letters", async () => {
-    const hostile = `\u001b]0;owned\u0007 no\r\nsuch ${btoa(`x:${API_KEY}`)} ${encodeURIComponent(API_KEY)} ada@shop.example`;
-    const { tracker, lines } = await trackerWithService({}, (_request, res) => {
-      res.statusCode = 422;
-      return { error: hostile, message: hostile, status: 422 };
-    });
-    const notices: unknown[] = [];
-    tracker.on("dead", (notice) => notices.push(notice));
-    await pay(tracker);
-    await tracker.flush();
-    const error = await tracker.client.status("s1").catch((thrown) => thrown);
-    const letters = await tracker.deadLetters.list();
-    expect(letters).toHaveLength(1);
-    expect(notices).toHaveLength(1);
-    const said = [...notices, ...letters, { ...error, message: error.message }];
-    const values = said.flatMap((each) => Object.values(each as object));
-    for (const text of [...lines, ...values].filter((value) => typeof value === "string")) {
-      expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-      expect(text).not.toContain(API_KEY);
-      expect(text).not.toContain(btoa(`x:${API_KEY}`).slice(4, -4));
-    }
-  });
+  it.each([422, 401, 500])(
+    "is that in log lines, notices, errors and dead letters, by a %i",
+    async (status) => {
+      const hostile = `\u001b]0;owned\u0007 no\r\nsuch ${btoa(`x:${API_KEY}`)} ${encodeURIComponent(API_KEY)} ada@shop.example`;
+      const { tracker, lines } = await trackerWithService({}, (_request, res) => {
+        res.statusCode = status;
+        return { error: `Bad ${API_KEY}`, message: hostile, status };
+      });
+      const notices: unknown[] = [];
+      for (const name of ["queued", "retry", "dead"] as const) tracker.on(name, (it) => notices.push(it));
+      await pay(tracker);
+      await expect.poll(() => notices.length).toBeGreaterThan(1);
+      const error = await tracker.client.status("s1").catch((thrown) => thrown);
+      const letters = await tracker.deadLetters.list();
+      expect(letters).toHaveLength(status === 422 ? 1 : 0);
+      const said = [...notices, ...letters, { ...error, message: error.message }];
+      const values = said.flatMap((each) => Object.values(each as object));
+      for (const text of [...lines, ...values].filter((value) => typeof value === "string")) {
+        expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+        expect(text).not.toContain(btoa(`x:${API_KEY}`).slice(4, -4));
+      }
+      const everything = [notices, lines, letters, error, tracker];
+      expect(inspect(everything, { depth: 12, showHidden: true })).not.toContain(API_KEY);
+      expect(inspect([notices, lines], { depth: 12 })).not.toContain("ada@");
+    },
+  );
 });
