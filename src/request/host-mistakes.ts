@@ -11,10 +11,6 @@ import { isOpenedByPerson } from "./page-view.js";
 
 /** Prototypes of apps' requests that have the getter. */
 const watched = new WeakSet<object>();
-/** Keeps what a tracker sets, and says on a prototype that it has the getter. */
-const KEPT = Symbol("affiliate");
-const HAS_GETTER = Symbol("getter");
-type Keeping = Request & { [KEPT]?: Request["affiliate"]; [HAS_GETTER]?: true };
 let isTrackersRead = false;
 
 /**
@@ -32,32 +28,19 @@ export function watchUnseen(req: Request, journal: Journal): void {
   if ("affiliate" in requests) return;
   Object.defineProperty(requests, "affiliate", {
     configurable: true,
-    get(this: Keeping) {
-      if (KEPT in this) return this[KEPT];
+    get(this: Request) {
       if (!isTrackersRead && this !== requests) warn(this, journal);
       return undefined;
     },
-    set(this: Request, value: unknown) {
-      Object.defineProperty(this, "affiliate", {
-        value,
-        configurable: true,
-        enumerable: true,
-        writable: true,
-      });
+    set(this: Request, value) {
+      setAffiliate(this, value);
     },
   });
-  // A request that leaves an app within another one loses the getter of the inner one.
-  if (!Object.hasOwn(Object.getPrototypeOf(requests), "app")) (requests as Keeping)[HAS_GETTER] = true;
 }
 
-/** Sets `req.affiliate`. Not by the setter, which costs each request several times as much. */
-export function setAffiliate(req: Request, affiliate: NonNullable<Request["affiliate"]>): void {
-  if ((req as Keeping)[HAS_GETTER]) {
-    (req as Keeping)[KEPT] = affiliate;
-    // The host may have something of its own under this name, nearer to the request.
-    if (getAffiliate(req) === affiliate) return;
-  }
-  req.affiliate = affiliate;
+/** Sets `req.affiliate`, whatever its prototypes have under this name. */
+export function setAffiliate(req: Request, value: Request["affiliate"]): void {
+  Object.defineProperty(req, "affiliate", { value, configurable: true, enumerable: true, writable: true });
 }
 
 /** `req.affiliate`, read without the log line. */
