@@ -1,6 +1,6 @@
 import { setImmediate } from "../../shared/real-timers.js";
 import type { CancelOutcome } from "../outbox.js";
-import { type PersonalEvent, type PersonalStorage, personalEventOf } from "../personal-data.js";
+import { type PersonalStorage, personalEventOf } from "../personal-data.js";
 import type { DeadLetterBox } from "./dead-letters.js";
 import type { Entry } from "./entry.js";
 import type { Queue } from "./queue.js";
@@ -19,23 +19,20 @@ export function createPersonal(parts: {
 }): PersonalStorage {
   const { queue, scheduled, dead, erase, discard, cancel } = parts;
 
-  async function* batches<T>(
-    all: readonly T[],
-    read: (each: T) => PersonalEvent,
-  ): AsyncGenerator<PersonalEvent[]> {
-    for (let nth = 0; nth < all.length; nth += AT_ONCE) {
-      yield all.slice(nth, nth + AT_ONCE).map(read);
-      await new Promise<void>((resolve) => setImmediate(resolve));
-    }
-  }
-
   return {
     async *pages() {
-      yield* batches(scheduled.events, (event) => personalEventOf(event, "waiting"));
-      yield* batches([...queue], ({ event, underWay }) =>
-        personalEventOf(event, underWay ? "under-way" : "waiting"),
-      );
-      yield* batches(dead.events, (event) => personalEventOf(event, "dead"));
+      // As they are at one moment: a dead letter that is retried meanwhile is not missed.
+      const all = [
+        ...scheduled.events.map((event) => personalEventOf(event, "waiting")),
+        ...Array.from(queue, ({ event, underWay }) =>
+          personalEventOf(event, underWay ? "under-way" : "waiting"),
+        ),
+        ...dead.events.map((event) => personalEventOf(event, "dead")),
+      ];
+      for (let nth = 0; nth < all.length; nth += AT_ONCE) {
+        yield all.slice(nth, nth + AT_ONCE);
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      }
     },
     async remove(found) {
       const left = new Set(found.map(({ id }) => id));

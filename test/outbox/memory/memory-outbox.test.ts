@@ -189,6 +189,17 @@ describe("a memory outbox", () => {
     expect(again).toEqual(["duplicate", "duplicate", "duplicate", "queued"]);
   });
 
+  it("erases a dead letter that is retried meanwhile", async () => {
+    const { outbox, settle } = start({}, 1);
+    const [payment, registration] = [makeEvent("payment", {}, 1), makeEvent("registration", {}, 1)];
+    await outbox.add(payment);
+    await settle({ type: "dead", reason: "rejected", attempts: 1 });
+    for (const event of [makeEvent("payment", {}, 2), registration]) await outbox.add(event);
+    const erased = outbox.erase({ email: "1@shop.example" });
+    await outbox.deadLetters.retry(payment.id);
+    expect(await erased).toBe(2);
+  });
+
   it("says what is wrong with its options", () => {
     expect(() => memoryOutbox({ maxEvents: 0 })).toThrow(/memoryOutbox.*maxEvents.*positive integer/);
     expect(() => memoryOutbox({ maxEvent: 1 } as never)).toThrow(/did you mean `maxEvents`/);
