@@ -68,11 +68,6 @@ export function createChores(
   // With `at_ms = 0`, the index gives them in order. Without it, MySQL would lock them all.
   const isNew = () => `${scope.condition} and ${inState(NEW)} and at_ms = 0`;
 
-  /** In a transaction of its own; if each runs alone (`isSerial`), in the one under way. */
-  function inOne<T>(tx: Statements, work: (tx: Statements) => Promise<T>): Promise<T> {
-    return words.isSerial ? work(tx) : database.transaction(work);
-  }
-
   /**
    * Appends events that are in no queue to their visitors' queues, and clears `interrupted`.
    */
@@ -101,16 +96,10 @@ export function createChores(
   }
 
   /** The same in a transaction of its own. Those that cannot be read become dead letters. */
-  async function moveOrBury(
-    tx: Statements,
-    where: string,
-    values: readonly Value[],
-    as: As,
-    only?: Only,
-  ): Promise<Moved> {
-    const moved = await inOne(tx, async (on) => {
-      const outcome = await move(on, where, values, as, only);
-      await burial.bury(on, outcome.unreadable);
+  async function moveOrBury(where: string, values: readonly Value[], as: As, only?: Only): Promise<Moved> {
+    const moved = await database.transaction(async (tx) => {
+      const outcome = await move(tx, where, values, as, only);
+      await burial.bury(tx, outcome.unreadable);
       return outcome;
     });
     burial.count(moved.unreadable);
@@ -175,11 +164,10 @@ export function createChores(
   return {
     move,
     /** What hosts' transactions have stored gets its place. */
-    async place(tx: Statements): Promise<void> {
+    async place(): Promise<void> {
       for (let mayHaveMore = true; mayHaveMore; ) {
         let isFull = false;
         const { moved, unreadable } = await moveOrBury(
-          tx,
           `${isNew()} order by seq`,
           scope.values,
           placed,
@@ -204,9 +192,8 @@ export function createChores(
       return (await behindIn(database, all, new Set(rows.map(({ id }) => id)))).size > 0;
     },
     /** Queues scheduled payments that are due. */
-    release: (tx: Statements): Promise<Moved> =>
+    release: (): Promise<Moved> =>
       moveOrBury(
-        tx,
         `${scope.condition} and ${inState(SCHEDULED)} and at_ms <= ${now} order by at_ms, seq`,
         scope.values,
         (_, { event }) => {
@@ -215,12 +202,12 @@ export function createChores(
         },
       ),
     /** Heads that have rested. */
-    endRests: (tx: Statements): Promise<void> =>
-      inOne(tx, async (on) => makeReady(on, await dueQueues(on, RESTING, now), "")),
+    endRests: (): Promise<void> =>
+      database.transaction(async (tx) => makeReady(tx, await dueQueues(tx, RESTING, now), "")),
     /** What ended processes have left: their attempts may have been made. */
-    takeOver: (tx: Statements): Promise<void> =>
-      inOne(tx, async (on) => {
-        const rows = await dueQueues(on, CLAIMED, serverClock.leaseEnd(now));
+    takeOver: (): Promise<void> =>
+      database.transaction(async (tx) => {
+        const rows = await dueQueues(tx, CLAIMED, serverClock.leaseEnd(now));
         const left = rows.filter(
           ({ head, claimed_by }) => claimed_by !== worker || !isUnderWay(Number(head)),
         );
@@ -229,12 +216,12 @@ export function createChores(
           .filter(({ claimed_by }) => claimed_by !== worker)
           .map(({ head }) => Number(head));
         if (headsOfOthers.length > 0) {
-          await on.write(
+          await tx.write(
             `update ${events} set interrupted = 1 where seq in (${marks(headsOfOthers)})`,
             headsOfOthers,
           );
         }
-        await makeReady(on, left, `, due_at = ${now}, claimed_by = null`);
+        await makeReady(tx, left, `, due_at = ${now}, claimed_by = null`);
       }),
   };
 }

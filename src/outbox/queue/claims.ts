@@ -2,7 +2,7 @@ import { kindOfPriority } from "../../conversion/kinds.js";
 import type { Capacity, Lane } from "../claim.js";
 import { isHeldSince, type Moment, momentBy, type TwoClocks } from "../lease.js";
 import type { Chores } from "./chores.js";
-import type { Database, Statements } from "./database.js";
+import type { Database } from "./database.js";
 import type { QueueClaim, UnderWay } from "./leases.js";
 import { CLAIMED, RESTING, rankInSql, type Scan, scansOf } from "./ranks.js";
 import { type Contents, contentsOf, EVENT, type EventRow, inState, marks, NEW } from "./rows.js";
@@ -80,14 +80,14 @@ export function createClaims(
   }
 
   /** Queues whose heads may be claimed, in order. The first time, also what there is to do before. */
-  async function candidatesOf(tx: Statements, scans: readonly Scan[], from: number): Promise<Candidate[]> {
+  async function candidatesOf(scans: readonly Scan[], from: number): Promise<Candidate[]> {
     // A server is asked once. In the host's own process, the first may be enough.
     const chosen = words.isSerial && from === 0 ? scans.slice(0, 1) : scans.slice(from);
     const more = words.isSerial ? 0 : MORE;
     const isFirst = from === 0;
     const selects = [...(isFirst ? flags() : []), ...chosen.map((scan, nth) => selectOf(scan, from + nth))];
     const askedAt = clock.monotonic();
-    const rows = await tx.rows<Candidate>(selects.join(" union all "), [
+    const rows = await database.rows<Candidate>(selects.join(" union all "), [
       ...(isFirst ? [...scope.values, ...scope.values, ...scope.values] : []),
       ...chosen.flatMap(({ values, limit }) => [...scope.values, ...values, limit + more]),
     ]);
@@ -106,11 +106,11 @@ export function createClaims(
       });
   }
 
-  async function doChores(tx: Statements, found: readonly Candidate[]): Promise<void> {
+  async function doChores(found: readonly Candidate[]): Promise<void> {
     const steps = new Set(found.map(({ step }) => step));
-    if (steps.has(HAS_NEW)) await chores.place(tx);
-    if (steps.has(HAS_LEFT)) await chores.takeOver(tx);
-    if (steps.has(HAS_RESTED)) await chores.endRests(tx);
+    if (steps.has(HAS_NEW)) await chores.place();
+    if (steps.has(HAS_LEFT)) await chores.takeOver();
+    if (steps.has(HAS_RESTED)) await chores.endRests();
   }
 
   /** Chooses as many as there are places. `left`: candidates without one. */
@@ -135,25 +135,22 @@ export function createClaims(
     return { chosen, left };
   }
 
-  async function take(tx: Statements, lanes: readonly Lane[], limit: number): Promise<QueueClaim[]> {
+  async function take(lanes: readonly Lane[], limit: number): Promise<QueueClaim[]> {
     const since = momentBy(clock);
     const scans = scansOf(lanes, limit, now);
     const taken = new Map<string, Taken>();
     const starts = words.isSerial && scans.length > 1 ? [0, 1] : [0];
     for (const from of starts) {
       if (taken.size >= limit) break;
-      let found = await candidatesOf(tx, scans, from);
+      let found = await candidatesOf(scans, from);
       if (found.some((each) => each.step < 0)) {
-        await doChores(tx, found);
-        found = (await candidatesOf(tx, scans, from)).filter((each) => each.step >= 0);
+        await doChores(found);
+        found = (await candidatesOf(scans, from)).filter((each) => each.step >= 0);
       }
       for (let rest = found; rest.length > 0 && taken.size < limit; ) {
         const { chosen, left } = choose(rest, scans, taken, limit);
         if (chosen.size === 0) break;
-        const takenHeads = await takeHeads(
-          tx,
-          [...chosen.values()].map(({ candidate }) => candidate),
-        );
+        const takenHeads = await takeHeads([...chosen.values()].map(({ candidate }) => candidate));
         const unreadable: EventRow[] = [];
         for (const row of takenHeads) {
           const contents = contentsOf(row);
@@ -172,17 +169,17 @@ export function createClaims(
   }
 
   /** Takes those that are still as seen. Resolves to their heads, in order. */
-  async function takeHeads(tx: Statements, seen: readonly Candidate[]): Promise<EventRow[]> {
+  async function takeHeads(seen: readonly Candidate[]): Promise<EventRow[]> {
     const visitors = seen.map(({ visitor }) => visitor);
     const order = new Map(visitors.map((visitor, nth) => [visitor, nth]));
     const sorted = (rows: EventRow[]) =>
       rows.sort((one, other) => (order.get(one.visitor) as number) - (order.get(other.visitor) as number));
     const set = `update ${queues} set turn = ${CLAIMED}, due_at = ${now} + ${leaseMs}, claimed_by = ? where`;
     if (words.isSerial) {
-      await tx.write(`${set} visitor in (${marks(visitors)})`, [worker, ...visitors]);
+      await database.write(`${set} visitor in (${marks(visitors)})`, [worker, ...visitors]);
       const heads = seen.map(({ head }) => head);
       return sorted(
-        await tx.rows(`select ${EVENT} from ${events} e where e.seq in (${marks(heads)})`, heads),
+        await database.rows(`select ${EVENT} from ${events} e where e.seq in (${marks(heads)})`, heads),
       );
     }
     const isAsSeen = `q.visitor in (${marks(visitors)}) and q.turn <> ${CLAIMED}
@@ -245,14 +242,10 @@ export function createClaims(
 
   return {
     giveBackUnknown,
-    /** In the transaction of a database where each runs alone. */
-    claimIn: (tx: Statements, { lanes, limit }: Capacity): Promise<QueueClaim[]> =>
-      take(tx, lanes, Math.min(limit, CLAIMED_AT_ONCE)),
     async claim({ lanes, limit }: Capacity): Promise<QueueClaim[]> {
-      await database.ready();
       if (clock.monotonic() < doubtfulUntil) await giveBackUnknown();
       try {
-        return await take(database, lanes, Math.min(limit, CLAIMED_AT_ONCE));
+        return await take(lanes, Math.min(limit, CLAIMED_AT_ONCE));
       } catch (error) {
         // The server may still be at it, and claim after it is asked again.
         doubtfulUntil = clock.monotonic() + leaseMs;

@@ -11,7 +11,7 @@ import {
 } from "../dead-letters.js";
 import type { Chores, MovedRow } from "./chores.js";
 import { type Counts, changeOf } from "./counts.js";
-import type { Database, Statements, Value } from "./database.js";
+import type { Database, Statements } from "./database.js";
 import {
   conditions,
   DEAD,
@@ -62,11 +62,6 @@ export function createDeadLetters(
     return { text: `${inState(DEAD)} and ${text}`, values };
   }
 
-  async function rows<Row>(text: string, values: readonly Value[]): Promise<Row[]> {
-    await database.ready();
-    return database.rows<Row>(text, values);
-  }
-
   /** Queues some again: each at the end of its visitor's queue. */
   async function revive(ids: readonly string[], isMeant = "0 = 0", isNeverSent = false): Promise<number> {
     const { text, values } = selected({});
@@ -93,7 +88,7 @@ export function createDeadLetters(
 
   /** The ids of dead letters, those of the oldest events first. */
   async function oldestFirst({ text, values }: ReturnType<typeof selected>): Promise<string[]> {
-    const found = await rows<{ id: string }>(
+    const found = await database.rows<{ id: string }>(
       `select id from ${events} where ${text} order by created_at, seq`,
       values,
     );
@@ -110,7 +105,6 @@ export function createDeadLetters(
 
   /** Removes the oldest, at most so many. Their ids stay known as if they had been delivered. */
   async function remove({ text, values }: ReturnType<typeof selected>, limit: number): Promise<Evicted[]> {
-    await database.ready();
     const removed = await counts.during(
       () =>
         database.transaction(async (tx: Statements) => {
@@ -140,7 +134,7 @@ export function createDeadLetters(
     async list({ limit = 100, ...query } = {}) {
       const { text, values } = selected(query);
       const most = Number.isFinite(limit) ? ` limit ${limit}` : "";
-      const found = await rows<LetterRow>(
+      const found = await database.rows<LetterRow>(
         `select ${LETTER} from ${events} e where ${text} order by at_ms, seq${most}`,
         values,
       );
@@ -153,7 +147,9 @@ export function createDeadLetters(
     },
     async sums(filter = {}) {
       const { text, values } = selected(filter);
-      const found = await rows<Record<"kind" | "number" | "amount", number> & { reason: DeathReason }>(
+      const found = await database.rows<
+        Record<"kind" | "number" | "amount", number> & { reason: DeathReason }
+      >(
         `select kind, reason, count(*) as number, sum(amount) as amount from ${events} where ${text} group by kind, reason`,
         values,
       );
@@ -164,7 +160,7 @@ export function createDeadLetters(
     },
     async ids(filter = {}) {
       const { text, values } = selected(filter);
-      const found = await rows<{ id: string }>(
+      const found = await database.rows<{ id: string }>(
         `select id from ${events} where ${text} order by at_ms, seq`,
         values,
       );

@@ -48,7 +48,6 @@ export function createPersonal(
 
   /** A page, in the order of their numbers, which stay the same. */
   async function page(after: number): Promise<PersonalPage> {
-    await database.ready();
     const rows = await database.rows<EventRow & { state: number; under_way: number }>(
       `select ${EVENT}, e.state, case when ${isUnderWay} then 1 else 0 end as under_way
        from ${events} e where e.seq > ? and e.state <= ${DEAD} and ${scope.condition} order by e.seq limit ${AT_ONCE}`,
@@ -86,10 +85,7 @@ export function createPersonal(
             );
           }
           const rows = await tx.rows(`select seq, visitor from ${events} where ${which}`, values);
-          const locked = await visitors.lock(
-            tx,
-            rows.map(({ visitor }) => visitor),
-          );
+          const locked = await visitors.lock(tx, rows);
           const heads = [...locked.values()].filter(({ turn }) => turn === CLAIMED).map(({ head }) => head);
           const state = `case state when ${SCHEDULED} then ${CANCELLED} else ${DONE} end`;
           const number = await tx.write(

@@ -139,7 +139,6 @@ export function createQueueOutbox(
   }
 
   async function attempt(events: readonly OutboxEvent[], report: string): Promise<readonly Stored[]> {
-    await database.ready();
     const incoming = events.map((event) => ({ event, report }));
     if (await queue.placeNew(events)) throw IS_BEHIND;
     const stored = await database.transaction((tx) => queue.append(tx, incoming), { isPatient: false });

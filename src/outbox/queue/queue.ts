@@ -123,12 +123,11 @@ export function createQueue(
   async function placeNew(coming: readonly OutboxEvent[] = []): Promise<boolean> {
     const text = `select 1 as one from ${events} where ${scope.condition} and ${inState(NEW)} limit 1`;
     if ((await database.rows(text, scope.values)).length === 0) return false;
-    await chores.place(database);
+    await chores.place();
     return chores.areBehind(coming);
   }
 
   async function count(): Promise<CountRow[]> {
-    await database.ready();
     const select = (states: string, by = "") =>
       `select destination, state, kind, reason, count(*) as number,
          min(case when state = ${NEW} then created_at else at_ms end) as at_ms, sum(size) as bytes
@@ -152,7 +151,6 @@ export function createQueue(
 
   /** Withdraws a scheduled payment, even if it has no place yet. */
   async function cancel(id: string): Promise<CancelOutcome> {
-    await database.ready();
     const { text: isIt, values } = conditions({ destination: scope.clientId, id });
     const withdraw = async (tx: Statements) => {
       // By `seq`: waits only while a process gives the payment its place, and for no host's transaction.
@@ -183,7 +181,6 @@ export function createQueue(
   const holding = {
     /** For how long the last lease lasts; `null`: no process has claimed an event. */
     async leasedForMs(): Promise<number | null> {
-      await database.ready();
       const [row] = await database.rows(
         `select max(due_at) - ${now} as ms from ${table}
          where ${scope.condition} and turn = ${CLAIMED} and due_at > ${now}`,
@@ -201,10 +198,7 @@ export function createQueue(
           scope.values,
         );
         if (rows.length === 0) return 0;
-        const locked = await queues.lock(
-          tx,
-          rows.map(({ visitor }) => visitor),
-        );
+        const locked = await queues.lock(tx, rows);
         await tx.write(
           `update ${events} set state = ${DEAD}, at_ms = ${now}, reason = 'unconfirmed', death = ?, size = size + ${death.length}
            where seq in (${marks(rows)}) and state = ${QUEUED}`,
@@ -225,7 +219,6 @@ export function createQueue(
     /** For `Database.insertWithin`. */
     newRow: (event: OutboxEvent) => enqueue.newRow({ event, report: randomUUID() }),
     claim: claims.claim,
-    claimIn: claims.claimIn,
     giveBackUnknown: claims.giveBackUnknown,
     findAgain: leases.findAgain,
     underWay,
@@ -233,7 +226,7 @@ export function createQueue(
     renew: leases.renew,
     /** Queues scheduled payments that are due. Resolves to how many it found. */
     async release(): Promise<number> {
-      const { moved, unreadable } = await counts.during(() => chores.release(database), released);
+      const { moved, unreadable } = await counts.during(() => chores.release(), released);
       return moved.length + unreadable.length;
     },
     cancel,

@@ -21,11 +21,14 @@ export function createQueues({ words }: Pick<Database, "words">) {
         and e.kind = ${kind} order by e.place, e.seq limit 1) as first_${kind}`;
 
   return {
-    /** Locks queues until the transaction ends, in one order, so that no two deadlock. */
-    async lock(tx: Statements, visitors: Iterable<string>): Promise<Map<string, QueueRow>> {
-      const sorted = [...new Set(visitors)].sort();
+    /** Locks these rows' queues until the transaction ends, in one order, so that no two deadlock. */
+    async lock(
+      tx: Statements,
+      rows: readonly { readonly visitor: string }[],
+    ): Promise<Map<string, QueueRow>> {
+      const sorted = [...new Set(rows.map(({ visitor }) => visitor))].sort();
       if (sorted.length === 0) return new Map();
-      const rows = await tx.rows<QueueRow>(
+      const locked = await tx.rows<QueueRow>(
         `select visitor, head, urgency, endpoint, turn, claimed_by from ${queues}${words.byVisitor}
          where visitor in (${marks(sorted)}) order by visitor${words.forUpdate}`,
         sorted,
@@ -36,7 +39,7 @@ export function createQueues({ words }: Pick<Database, "words">) {
         endpoint: Number(row.endpoint),
         turn: Number(row.turn),
       });
-      return new Map(rows.map((row) => [row.visitor, { ...row, ...numbers(row) }]));
+      return new Map(locked.map((row) => [row.visitor, { ...row, ...numbers(row) }]));
     },
     /** Events have left these locked queues: removes the empty ones, and finds the next heads. */
     async refresh(tx: Statements, locked: ReadonlyMap<string, QueueRow>): Promise<void> {

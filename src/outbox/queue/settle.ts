@@ -115,7 +115,7 @@ export function createSettle(
   ): Promise<Effect[]> {
     const locked = await visitors.lock(
       tx,
-      settled.map(([{ visitor }]) => visitor),
+      settled.map(([claim]) => claim),
     );
     const isOwn = ({ visitor, seq }: QueueClaim) => {
       const queue = locked.get(visitor);
@@ -135,8 +135,7 @@ export function createSettle(
       );
       for (const row of found) rows.set(Number(row.seq), { ...row, state: Number(row.state) });
       // One that was retried meanwhile may be in another queue.
-      const visitorsNow = isDelivery ? found.map(({ visitor }) => visitor) : [];
-      const others = visitorsNow.filter((visitor) => visitor && !locked.has(visitor));
+      const others = found.filter(({ visitor }) => isDelivery && visitor && !locked.has(visitor));
       if (others.length > 0) for (const each of await visitors.lock(tx, others)) locked.set(...each);
     }
     const isDelivered = ([claim, { type }]: Settlement) => {

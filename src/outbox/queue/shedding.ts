@@ -77,10 +77,7 @@ export function createShedding(
       );
       found.sort((one, other) => Number(one.head) - Number(other.head));
       return database.transaction(async (tx) => {
-        const locked = await visitors.lock(
-          tx,
-          found.slice(0, most + MORE).map(({ visitor }) => visitor),
-        );
+        const locked = await visitors.lock(tx, found.slice(0, most + MORE));
         for (const [visitor, row] of locked) if (row.urgency !== priority) locked.delete(visitor);
         if (locked.size === 0) return [];
         // The oldest event of each queue that is not under way.
@@ -103,7 +100,7 @@ export function createShedding(
     async shedClicks(event: OutboxEvent, most: number): Promise<readonly OutboxEvent[]> {
       const [visitor] = await visitorsOf([event]);
       const clicks = await database.transaction(async (tx) => {
-        const locked = await visitors.lock(tx, [visitor as string]);
+        const locked = await visitors.lock(tx, [{ visitor: visitor as string }]);
         const queue = locked.get(visitor as string);
         if (!queue) return [];
         const underWay = queue.turn === CLAIMED ? queue.head : 0;

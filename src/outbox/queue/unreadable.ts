@@ -45,10 +45,7 @@ export function createBurial(
     async buryHeads(rows: readonly EventRow[]): Promise<void> {
       if (rows.length === 0) return;
       await database.transaction(async (tx) => {
-        const locked = await visitors.lock(
-          tx,
-          rows.map(({ visitor }) => visitor),
-        );
+        const locked = await visitors.lock(tx, rows);
         await bury(tx, rows);
         await visitors.refresh(tx, locked);
       });

@@ -106,17 +106,15 @@ export function createUpkeep(
     );
     const full = pages.filter(({ number }) => Number(number) === VISITORS_AT_ONCE);
     lookedUntil = full.map(({ last }) => last).sort()[0] ?? "";
-    const visitors = wrong.map(({ visitor }) => visitor);
-    for (let nth = 0; nth < visitors.length; nth += AT_ONCE)
-      await repairSome(visitors.slice(nth, nth + AT_ONCE));
+    for (let nth = 0; nth < wrong.length; nth += AT_ONCE) await repairSome(wrong.slice(nth, nth + AT_ONCE));
   }
 
-  const repairSome = (wrong: readonly string[]): Promise<void> =>
+  const repairSome = (wrong: readonly { visitor: string }[]): Promise<void> =>
     database.transaction(async (tx) => {
       const rows = await tx.rows<{ visitor: string; destination: number; last: number }>(
         `select e.visitor, min(e.destination) as destination, max(e.place) as last from ${events} e${words.byVisitorAndKind}
          where e.state = ${QUEUED} and e.visitor in (${marks(wrong)}) group by e.visitor`,
-        wrong,
+        wrong.map(({ visitor }) => visitor),
       );
       if (rows.length > 0) {
         // A head that no event has: `refresh` finds the right one.

@@ -141,7 +141,7 @@ export function createStore(
   }
 
   async function claim({ capacity }: RequestOf<"claim">): Promise<DiskClaim[]> {
-    const claims = await queue.claimIn(database, capacity);
+    const claims = await queue.claim(capacity);
     return claims.map(({ isHeld: _, leasedSince: __, ...each }) => each);
   }
 
