@@ -1,22 +1,10 @@
 import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
 import type { Database, Statements, Value } from "./database.js";
-import type { createEnqueue, Incoming, Waiting } from "./enqueue.js";
+import type { createEnqueue, Incoming } from "./enqueue.js";
 import { CLAIMED, RESTING, rankInSql } from "./ranks.js";
-import {
-  type Contents,
-  contentsOf,
-  EVENT,
-  type EventRow,
-  eventOf,
-  inState,
-  marks,
-  NEW,
-  SCHEDULED,
-  seqsOf,
-} from "./rows.js";
+import { EVENT, type EventRow, eventOf, inState, marks, NEW, SCHEDULED, seqsOf } from "./rows.js";
 import type { Scope } from "./scope.js";
 import type { ServerClock } from "./server-clock.js";
-import type { Burial } from "./unreadable.js";
 
 export type Chores = ReturnType<typeof createChores>;
 
@@ -29,16 +17,9 @@ export interface MovedRow extends EventRow {
   readonly now: number;
 }
 
-/** What became of rows that were to be queued anew. */
-export interface Moved {
-  readonly moved: readonly MovedRow[];
-  /** Left unchanged. */
-  readonly unreadable: readonly MovedRow[];
-}
+type As = (row: MovedRow) => Omit<Incoming, "report">;
 
-type As = (row: MovedRow, contents: Contents) => Omit<Incoming, "report">;
-
-type Only = (tx: Statements, found: MovedRow[]) => MovedRow[] | Promise<MovedRow[]>;
+type Only = (found: readonly MovedRow[]) => readonly MovedRow[] | Promise<readonly MovedRow[]>;
 
 const AT_ONCE = 100;
 const NEW_AT_MOST = 1_000;
@@ -53,7 +34,6 @@ export function createChores(
     worker: string;
     scope: Scope;
     enqueue: ReturnType<typeof createEnqueue>;
-    burial: Burial;
     serverClock: ServerClock;
     /** Whether this process has this claimed event. */
     isUnderWay: (seq: number) => boolean;
@@ -61,7 +41,7 @@ export function createChores(
     onCrowded: (event: OutboxEvent) => void;
   },
 ) {
-  const { worker, scope, enqueue, burial, serverClock, isUnderWay, onCrowded } = options;
+  const { worker, scope, enqueue, serverClock, isUnderWay, onCrowded } = options;
   const { words } = database;
   const { events, queues, now } = words;
   const rank = rankInSql("urgency", "tried", "endpoint");
@@ -69,45 +49,33 @@ export function createChores(
   const isNew = () => `${scope.condition} and ${inState(NEW)} and at_ms = 0`;
 
   /**
-   * Appends events that are in no queue to their visitors' queues, and clears `interrupted`.
+   * Appends events that are in no queue to their visitors' queues, and clears `interrupted`. One whose
+   * data cannot be read is a visitor of its own.
    */
   async function move(
     tx: Statements,
     where: string,
     values: readonly Value[],
     as: As,
-    only: Only = (_, found) => found,
-  ): Promise<Moved> {
+    only: Only = (found) => found,
+  ): Promise<readonly MovedRow[]> {
     const found = await tx.rows<MovedRow>(
       `select ${EVENT}, e.report, e.size, e.reason, e.death, ${now} as now from ${events} e
        where ${where} limit ${AT_ONCE}${words.skipLocked}`,
       values,
     );
-    const [moved, unreadable, waiting]: [MovedRow[], MovedRow[], Waiting[]] = [[], [], []];
-    for (const row of await only(tx, found)) {
-      const contents = contentsOf(row);
-      (contents ? moved : unreadable).push(row);
+    const moved = await only(found);
+    const stored = await enqueue.enqueueInRows(
+      tx,
       // Their own reports: an append that is repeated still finds what it has stored.
-      if (contents) waiting.push({ report: row.report, seq: Number(row.seq), ...as(row, contents) });
-    }
-    const stored = await enqueue.enqueueInRows(tx, waiting);
-    for (const [nth, { event }] of waiting.entries()) if (stored[nth] === "crowded") onCrowded(event);
-    return { moved, unreadable };
-  }
-
-  /** The same in a transaction of its own. Those that cannot be read become dead letters. */
-  async function moveOrBury(where: string, values: readonly Value[], as: As, only?: Only): Promise<Moved> {
-    const moved = await database.transaction(async (tx) => {
-      const outcome = await move(tx, where, values, as, only);
-      await burial.bury(tx, outcome.unreadable);
-      return outcome;
-    });
-    burial.count(moved.unreadable);
+      moved.map((row) => ({ report: row.report, seq: Number(row.seq), ...as(row) })),
+    );
+    for (const [nth, row] of moved.entries()) if (stored[nth] === "crowded") onCrowded(eventOf(row));
     return moved;
   }
 
   /** Those without an earlier event of their visitor that another process is placing. */
-  async function inTurn(tx: Statements, found: MovedRow[]): Promise<MovedRow[]> {
+  async function inTurn(tx: Statements, found: readonly MovedRow[]): Promise<readonly MovedRow[]> {
     const last = found.at(-1);
     if (!last) return [];
     const before = await tx.rows<EventRow>(
@@ -159,7 +127,7 @@ export function createChores(
     );
   }
 
-  const placed: As = (_, { event }) => ({ event });
+  const placed: As = (row) => ({ event: eventOf(row) });
 
   return {
     move,
@@ -167,16 +135,13 @@ export function createChores(
     async place(): Promise<void> {
       for (let mayHaveMore = true; mayHaveMore; ) {
         let isFull = false;
-        const { moved, unreadable } = await moveOrBury(
-          `${isNew()} order by seq`,
-          scope.values,
-          placed,
-          (on, found) => {
-            isFull ||= found.length === AT_ONCE;
-            return inTurn(on, found);
-          },
+        const moved = await database.transaction((tx) =>
+          move(tx, `${isNew()} order by seq`, scope.values, placed, (found) => {
+            isFull = found.length === AT_ONCE;
+            return inTurn(tx, found);
+          }),
         );
-        mayHaveMore = isFull && moved.length + unreadable.length > 0;
+        mayHaveMore = isFull && moved.length > 0;
       }
     },
     /** Whether one of these must follow an event that another process is placing, or may have to. */
@@ -192,14 +157,18 @@ export function createChores(
       return (await behindIn(database, all, new Set(rows.map(({ id }) => id)))).size > 0;
     },
     /** Queues scheduled payments that are due. */
-    release: (): Promise<Moved> =>
-      moveOrBury(
-        `${scope.condition} and ${inState(SCHEDULED)} and at_ms <= ${now} order by at_ms, seq`,
-        scope.values,
-        (_, { event }) => {
-          const createdAt = notBeforeOf(event) ?? event.createdAt;
-          return { event: { ...event, createdAt }, queuedAt: createdAt, isDue: true };
-        },
+    release: (): Promise<readonly MovedRow[]> =>
+      database.transaction((tx) =>
+        move(
+          tx,
+          `${scope.condition} and ${inState(SCHEDULED)} and at_ms <= ${now} order by at_ms, seq`,
+          scope.values,
+          (row) => {
+            const event = eventOf(row);
+            const createdAt = notBeforeOf(event) ?? event.createdAt;
+            return { event: { ...event, createdAt }, queuedAt: createdAt, isDue: true };
+          },
+        ),
       ),
     /** Heads that have rested. */
     endRests: (): Promise<void> =>

@@ -1,14 +1,13 @@
 import { kindOfPriority } from "../../conversion/kinds.js";
-import type { Capacity, Lane } from "../claim.js";
+import { type Capacity, type Lane, UNTRIED } from "../claim.js";
 import { isHeldSince, type Moment, momentBy, type TwoClocks } from "../lease.js";
 import type { Chores } from "./chores.js";
 import type { Database } from "./database.js";
 import type { QueueClaim, UnderWay } from "./leases.js";
 import { CLAIMED, RESTING, rankInSql, type Scan, scansOf } from "./ranks.js";
-import { type Contents, contentsOf, EVENT, type EventRow, inState, marks, NEW } from "./rows.js";
+import { contentsOf, EVENT, type EventRow, eventOf, historyOf, inState, marks, NEW } from "./rows.js";
 import type { Scope } from "./scope.js";
 import type { ServerClock } from "./server-clock.js";
-import type { Burial } from "./unreadable.js";
 
 /** A queue whose head may be claimed. */
 interface Candidate {
@@ -28,7 +27,7 @@ interface Chosen {
   readonly place: Place;
 }
 
-interface Taken extends Chosen, Contents {
+interface Taken extends Chosen {
   readonly row: EventRow;
 }
 
@@ -50,10 +49,11 @@ export function createClaims(
     serverClock: ServerClock;
     underWay: UnderWay;
     chores: Chores;
-    burial: Burial;
+    /** Makes dead letters of events whose rows cannot be read. */
+    giveUp: (claims: readonly QueueClaim[]) => Promise<unknown>;
   },
 ) {
-  const { worker, scope, leaseMs, clock, serverClock, underWay, chores, burial } = options;
+  const { worker, scope, leaseMs, clock, serverClock, underWay, chores, giveUp } = options;
   const { words } = database;
   const { events, queues, now } = words;
   /** Until then, what an earlier claim whose answer was lost has claimed may turn up. */
@@ -151,21 +151,20 @@ export function createClaims(
         const { chosen, left } = choose(rest, scans, taken, limit);
         if (chosen.size === 0) break;
         const takenHeads = await takeHeads([...chosen.values()].map(({ candidate }) => candidate));
-        const unreadable: EventRow[] = [];
-        for (const row of takenHeads) {
-          const contents = contentsOf(row);
-          if (contents) taken.set(row.visitor, { row, ...contents, ...(chosen.get(row.visitor) as Chosen) });
-          else unreadable.push(row);
-        }
-        if (unreadable.length > 0) await burial.buryHeads(unreadable);
+        for (const row of takenHeads) taken.set(row.visitor, { row, ...(chosen.get(row.visitor) as Chosen) });
         for (const [visitor, { place }] of chosen) if (!taken.has(visitor)) place.left++;
         // Another process was faster: the next ones. Otherwise two would have the rate of one.
         rest = takenHeads.length < chosen.size ? left : [];
       }
     }
-    return [...taken.values()]
-      .sort(({ candidate: one }, { candidate: other }) => one.step - other.step || one.turn - other.turn)
-      .map((each) => claimOf(each, since));
+    const all = [...taken.values()].sort(
+      ({ candidate: one }, { candidate: other }) => one.step - other.step || one.turn - other.turn,
+    );
+    const unreadable = all.filter(({ row }) => !contentsOf(row));
+    if (unreadable.length > 0) await giveUp(unreadable.map((each) => claimOf(each, since)));
+    const claims = all.filter((each) => !unreadable.includes(each)).map((each) => claimOf(each, since));
+    for (const claim of claims) underWay.set(claim.seq, claim);
+    return claims;
   }
 
   /** Takes those that are still as seen. Resolves to their heads, in order. */
@@ -209,7 +208,8 @@ export function createClaims(
     });
   }
 
-  function claimOf({ row, event, history, candidate, place: { lane } }: Taken, since: Moment): QueueClaim {
+  function claimOf({ row, candidate, place: { lane } }: Taken, since: Moment): QueueClaim {
+    const [event, history] = [eventOf(row), historyOf(row) ?? UNTRIED];
     const { urgency, endpoint, due_at: dueAt } = candidate;
     const claim: QueueClaim = {
       ...{ seq: Number(row.seq), visitor: row.visitor, endpoint, dueAt, lane, event, history },
@@ -219,7 +219,6 @@ export function createClaims(
       leasedSince: since,
       isHeld: () => claim.leasedSince !== undefined && isHeldSince(claim.leasedSince, leaseMs, clock),
     };
-    underWay.set(claim.seq, claim);
     return claim;
   }
 

@@ -13,7 +13,9 @@ import type { Chores, MovedRow } from "./chores.js";
 import { type Counts, changeOf } from "./counts.js";
 import type { Database, Statements } from "./database.js";
 import {
+  type Contents,
   conditions,
+  contentsOf,
   DEAD,
   DONE,
   dataOf,
@@ -66,18 +68,20 @@ export function createDeadLetters(
   async function revive(ids: readonly string[], isMeant = "0 = 0", isNeverSent = false): Promise<number> {
     const { text, values } = selected({});
     const where = `${text} and id in (${marks(ids)}) and ${isMeant} order by created_at, seq`;
-    const { moved } = await counts.during(
+    const revived = (row: MovedRow) => {
+      const { event, history } = contentsOf(row) as Contents;
+      // As it was.
+      if (isNeverSent) return { event, queuedAt: Number(row.queued_at), history, isDue: true };
+      const maybeTaken = row.reason === "unconfirmed" || history.maybeTaken;
+      return { event, queuedAt: Number(row.now), history: { ...UNTRIED, maybeTaken }, isDue: true };
+    };
+    const moved = await counts.during(
       () =>
         database.transaction((tx) =>
-          chores.move(tx, where, [...values, ...ids], (row, { event, history }) => {
-            // As it was.
-            if (isNeverSent) return { event, queuedAt: Number(row.queued_at), history, isDue: true };
-            const maybeTaken = row.reason === "unconfirmed" || history.maybeTaken;
-            return { event, queuedAt: Number(row.now), history: { ...UNTRIED, maybeTaken }, isDue: true };
-          }),
+          chores.move(tx, where, [...values, ...ids], revived, (found) => found.filter(contentsOf)),
         ),
-      (done) =>
-        done.moved.flatMap((row) => [
+      (rows) =>
+        rows.flatMap((row) => [
           buried(row, -1),
           changeOf(eventOf(row, {}), "queued", 1, { bytes: row.data.length }),
         ]),

@@ -4,7 +4,7 @@ import { kindOfPriority, priorityOf } from "../../conversion/kinds.js";
 import { HELD } from "../dead-letters.js";
 import type { TwoClocks } from "../lease.js";
 import type { CancelOutcome } from "../outbox.js";
-import { createChores, type Moved, type MovedRow } from "./chores.js";
+import { createChores, type MovedRow } from "./chores.js";
 import { createClaims } from "./claims.js";
 import { repeatWhereLost } from "./connections.js";
 import { type CountRow, type Counts, changeOf } from "./counts.js";
@@ -38,7 +38,6 @@ import { createServerClock } from "./server-clock.js";
 import { createSettle, type Settlement } from "./settle.js";
 import { createShedding } from "./shedding.js";
 import { createUnanswered } from "./unanswered.js";
-import { createBurial } from "./unreadable.js";
 import { createUpkeep } from "./upkeep.js";
 
 export type Queue = ReturnType<typeof createQueue>;
@@ -76,14 +75,20 @@ export function createQueue(
   const serverClock = createServerClock(clock, patienceMs);
   const enqueue = createEnqueue(database);
   const queues = createQueues(database);
-  const burial = createBurial(database, { queues, counts, onDeath });
   const chores = createChores(database, {
-    ...{ worker, scope, enqueue, burial, serverClock, onCrowded },
+    ...{ worker, scope, enqueue, serverClock, onCrowded },
     isUnderWay: (seq) => underWay.has(seq),
   });
   const leases = createLeases(database, { worker, leaseMs, clock, underWay });
   const claims = createClaims(database, {
-    ...{ worker, scope, leaseMs, clock, serverClock, underWay, chores, burial },
+    ...{ worker, scope, leaseMs, clock, serverClock, underWay, chores },
+    giveUp: (unreadable) =>
+      settle(
+        unreadable.map((claim) => [
+          claim,
+          { type: "dead", reason: "rejected", code: "ERR_UNREADABLE", attempts: 0 },
+        ]),
+      ),
   });
   const letters = createDeadLetters(database, { counts, scope, rememberMs, chores, onRevived: wake });
   const settleIn = createSettle(database, { worker, rememberMs, queues });
@@ -226,8 +231,7 @@ export function createQueue(
     renew: leases.renew,
     /** Queues scheduled payments that are due. Resolves to how many it found. */
     async release(): Promise<number> {
-      const { moved, unreadable } = await counts.during(() => chores.release(), released);
-      return moved.length + unreadable.length;
+      return (await counts.during(chores.release, released)).length;
     },
     cancel,
     unanswered: createUnanswered(database, { worker, scope, rememberMs }),
@@ -243,12 +247,10 @@ export function createQueue(
   };
 }
 
-/** Payments that are no longer scheduled: those that can be read wait. */
-function released({ moved, unreadable }: Moved): CountRow[] {
-  const change = (row: MovedRow, name: "scheduled" | "queued", number: 1 | -1) =>
-    changeOf({ destination: Number(row.destination), kind: "payment" }, name, number);
-  return [
-    ...[...moved, ...unreadable].map((row) => change(row, "scheduled", -1)),
-    ...moved.map((row) => change(row, "queued", 1)),
-  ];
+/** Payments that are no longer scheduled. */
+function released(rows: readonly MovedRow[]): CountRow[] {
+  return rows.flatMap(({ destination }) => [
+    changeOf({ destination: Number(destination), kind: "payment" }, "scheduled", -1),
+    changeOf({ destination: Number(destination), kind: "payment" }, "queued", 1),
+  ]);
 }
