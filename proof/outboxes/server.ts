@@ -98,7 +98,7 @@ function claiming(database: Database): Opened["claim"] {
   const queue = createQueue(database, {
     ...{ leaseMs: 60_000, rememberMs: 86_400_000, clock: systemClock },
     ...{ scope, counts: createCounts(async () => [], scope) },
-    ...{ wake: nothing, onDeath: nothing, onCrowded: nothing },
+    ...{ wake: nothing, onDeath: nothing, onShed: nothing },
   });
   return async (limit) => {
     const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit }));

@@ -3,8 +3,9 @@ import type { OutboxEvent } from "../../conversion/events.js";
 import type { Clock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { inBatches } from "./batch.js";
-import { repeatWhereLost } from "./connections.js";
-import type { Stored } from "./enqueue.js";
+
+/** What became of an event. `full`: it was not stored. */
+export type Stored = "queued" | "duplicate" | "full";
 
 interface AppendRequest {
   readonly event: OutboxEvent;
@@ -22,27 +23,22 @@ const LOOKS_ON_CLOSING_MS = 3_000;
  * Stores events, many in one statement. One that a host's open transaction has just reported waits
  * for its end, and so do its visitor's later events; others go on.
  *
- * @param options.attempt stores all of these in one transaction or none, with each one's outcome.
+ * @param options.attempt stores these in one transaction, or none of them, with each one's outcome.
  * What an earlier attempt of the same `report` has stored is no duplicate.
- * @param options.isLost the connection was lost: how far the request got is unknown.
  * @param options.isBusy one of the events waits for another transaction.
  */
 export function createAppend(options: {
   name: string;
   clock: Clock;
   attempt: (events: readonly OutboxEvent[], report: string) => Promise<readonly Stored[]>;
-  isLost: (error: unknown) => boolean;
   isBusy: (error: unknown) => boolean;
 }) {
-  const { name, clock, attempt, isLost, isBusy } = options;
+  const { name, clock, attempt, isBusy } = options;
   /** By names of their visitors: resolves once the last of the events that wait is stored. */
   const waiting = new Map<string, Promise<void>>();
   let lastLook: Promise<unknown> = Promise.resolve();
   let isClosed = false;
   let cancelEnd = () => {};
-
-  const store = (events: readonly OutboxEvent[], report: string) =>
-    repeatWhereLost(() => attempt(events, report), isLost);
 
   // One call at a time. If it fails, so does everything behind it: otherwise a later event could be
   // stored before an earlier one.
@@ -63,7 +59,7 @@ export function createAppend(options: {
       if (free.length === 0) return;
       const events = free.map(({ event }) => event);
       try {
-        const outcomes = await store(events, randomUUID());
+        const outcomes = await attempt(events, randomUUID());
         for (const [nth, each] of free.entries()) stored.set(each, outcomes[nth] as Stored);
       } catch (error) {
         if (!isBusy(error)) throw error;
@@ -93,7 +89,7 @@ export function createAppend(options: {
 
   /** One at a time: the server makes each wait, on a connection of the host's pool. */
   function look(event: OutboxEvent, report: string): Promise<Stored> {
-    const outcome = lastLook.then(async () => (await store([event], report))[0] as Stored);
+    const outcome = lastLook.then(async () => (await attempt([event], report))[0] as Stored);
     lastLook = outcome.catch(() => {});
     return outcome;
   }

@@ -1,10 +1,17 @@
 import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
+import { type CountRow, changeOf } from "./counts.js";
 import type { Database, Statements, Value } from "./database.js";
 import type { createEnqueue, Incoming } from "./enqueue.js";
 import { CLAIMED, RESTING, rankInSql } from "./ranks.js";
 import { EVENT, type EventRow, eventOf, inState, marks, NEW, SCHEDULED, seqsOf } from "./rows.js";
 import type { Scope } from "./scope.js";
 import type { ServerClock } from "./server-clock.js";
+
+/** Counts what a transaction changes, and tells of the clicks that it has shed. */
+export type Changing = <Done extends Pick<Moved, "shed">>(
+  work: () => Promise<Done>,
+  effect?: (done: Done) => readonly CountRow[],
+) => Promise<Done>;
 
 export type Chores = ReturnType<typeof createChores>;
 
@@ -15,6 +22,12 @@ export interface MovedRow extends EventRow {
   readonly reason: string | null;
   readonly death: string | null;
   readonly now: number;
+}
+
+export interface Moved {
+  readonly moved: readonly MovedRow[];
+  /** Clicks of visitors who have more than may wait, removed. */
+  readonly shed: readonly OutboxEvent[];
 }
 
 type As = (row: MovedRow) => Omit<Incoming, "report">;
@@ -37,11 +50,10 @@ export function createChores(
     serverClock: ServerClock;
     /** Whether this process has this claimed event. */
     isUnderWay: (seq: number) => boolean;
-    /** A visitor has more clicks than may wait. */
-    onCrowded: (event: OutboxEvent) => void;
+    changing: Changing;
   },
 ) {
-  const { worker, scope, enqueue, serverClock, isUnderWay, onCrowded } = options;
+  const { worker, scope, enqueue, serverClock, isUnderWay, changing } = options;
   const { words } = database;
   const { events, queues, now } = words;
   const rank = rankInSql("urgency", "tried", "endpoint");
@@ -58,20 +70,19 @@ export function createChores(
     values: readonly Value[],
     as: As,
     only: Only = (found) => found,
-  ): Promise<readonly MovedRow[]> {
+  ): Promise<Moved> {
     const found = await tx.rows<MovedRow>(
       `select ${EVENT}, e.report, e.size, e.reason, e.death, ${now} as now from ${events} e
        where ${where} limit ${AT_ONCE}${words.skipLocked}`,
       values,
     );
     const moved = await only(found);
-    const stored = await enqueue.enqueueInRows(
+    const { shed } = await enqueue.enqueueInRows(
       tx,
       // Their own reports: an append that is repeated still finds what it has stored.
       moved.map((row) => ({ report: row.report, seq: Number(row.seq), ...as(row) })),
     );
-    for (const [nth, row] of moved.entries()) if (stored[nth] === "crowded") onCrowded(eventOf(row));
-    return moved;
+    return { moved, shed };
   }
 
   /** Those without an earlier event of their visitor that another process is placing. */
@@ -135,11 +146,13 @@ export function createChores(
     async place(): Promise<void> {
       for (let mayHaveMore = true; mayHaveMore; ) {
         let isFull = false;
-        const moved = await database.transaction((tx) =>
-          move(tx, `${isNew()} order by seq`, scope.values, placed, (found) => {
-            isFull = found.length === AT_ONCE;
-            return inTurn(tx, found);
-          }),
+        const { moved } = await changing(() =>
+          database.transaction((tx) =>
+            move(tx, `${isNew()} order by seq`, scope.values, placed, (found) => {
+              isFull = found.length === AT_ONCE;
+              return inTurn(tx, found);
+            }),
+          ),
         );
         mayHaveMore = isFull && moved.length > 0;
       }
@@ -157,18 +170,26 @@ export function createChores(
       return (await behindIn(database, all, new Set(rows.map(({ id }) => id)))).size > 0;
     },
     /** Queues scheduled payments that are due. */
-    release: (): Promise<readonly MovedRow[]> =>
-      database.transaction((tx) =>
-        move(
-          tx,
-          `${scope.condition} and ${inState(SCHEDULED)} and at_ms <= ${now} order by at_ms, seq`,
-          scope.values,
-          (row) => {
-            const event = eventOf(row);
-            const createdAt = notBeforeOf(event) ?? event.createdAt;
-            return { event: { ...event, createdAt }, queuedAt: createdAt, isDue: true };
-          },
-        ),
+    release: (): Promise<Moved> =>
+      changing(
+        () =>
+          database.transaction((tx) =>
+            move(
+              tx,
+              `${scope.condition} and ${inState(SCHEDULED)} and at_ms <= ${now} order by at_ms, seq`,
+              scope.values,
+              (row) => {
+                const event = eventOf(row);
+                const createdAt = notBeforeOf(event) ?? event.createdAt;
+                return { event: { ...event, createdAt }, queuedAt: createdAt, isDue: true };
+              },
+            ),
+          ),
+        ({ moved }) =>
+          moved.flatMap((row) => [
+            changeOf(eventOf(row, {}), "scheduled", -1),
+            changeOf(eventOf(row, {}), "queued", 1),
+          ]),
       ),
     /** Heads that have rested. */
     endRests: (): Promise<void> =>

@@ -9,7 +9,7 @@ import {
   type DeathReason,
   eventOrUnreadable,
 } from "../dead-letters.js";
-import type { Chores, MovedRow } from "./chores.js";
+import type { Changing, Chores, MovedRow } from "./chores.js";
 import { type Counts, changeOf } from "./counts.js";
 import type { Database, Statements } from "./database.js";
 import {
@@ -48,9 +48,16 @@ const LETTER = `${EVENT}, e.size, e.reason, e.death, e.at_ms`;
 /** Calls `onRevived` when something can be delivered again. */
 export function createDeadLetters(
   database: Database,
-  options: { counts: Counts; scope: Scope; rememberMs: number; chores: Chores; onRevived: () => void },
+  options: {
+    counts: Counts;
+    scope: Scope;
+    rememberMs: number;
+    chores: Chores;
+    changing: Changing;
+    onRevived: () => void;
+  },
 ) {
-  const { counts, scope, rememberMs, chores, onRevived } = options;
+  const { counts, scope, rememberMs, chores, changing, onRevived } = options;
   const { words } = database;
   const { events, now } = words;
 
@@ -75,13 +82,13 @@ export function createDeadLetters(
       const maybeTaken = row.reason === "unconfirmed" || history.maybeTaken;
       return { event, queuedAt: Number(row.now), history: { ...UNTRIED, maybeTaken }, isDue: true };
     };
-    const moved = await counts.during(
+    const { moved } = await changing(
       () =>
         database.transaction((tx) =>
           chores.move(tx, where, [...values, ...ids], revived, (found) => found.filter(contentsOf)),
         ),
-      (rows) =>
-        rows.flatMap((row) => [
+      (done) =>
+        done.moved.flatMap((row) => [
           buried(row, -1),
           changeOf(eventOf(row, {}), "queued", 1, { bytes: row.data.length }),
         ]),

@@ -7,6 +7,7 @@ import type { Database, Statements, Value } from "./database.js";
 import { createPlaces, type Place } from "./places.js";
 import { CLAIMED, endpointNumber, RESTING, rankInSql, rankOf } from "./ranks.js";
 import { asciiJson, marks, NEW, QUEUED, SCHEDULED } from "./rows.js";
+import type { ShedClicks } from "./shedding.js";
 
 /** An event that is to be stored. */
 export interface Incoming {
@@ -20,8 +21,14 @@ export interface Incoming {
   readonly isDue?: boolean;
 }
 
-/** What became of an event. `crowded`: stored, and its visitor has more clicks than may wait. */
-export type Stored = "queued" | "crowded" | "duplicate";
+/** What became of events. */
+export interface Enqueued {
+  readonly stored: readonly ("queued" | "duplicate")[];
+  /** Clicks of visitors who have more than may wait, removed. */
+  readonly shed: readonly OutboxEvent[];
+}
+
+const NOTHING: Enqueued = { stored: [], shed: [] };
 
 /** An event that has a row, and is in no queue. */
 export interface Waiting extends Incoming {
@@ -75,7 +82,7 @@ function valuesOf(incoming: Incoming, state: number, { visitor, aliases, last }:
 }
 
 /** Gives events their places: each at the end of its visitor's queue. */
-export function createEnqueue({ words }: Pick<Database, "words">) {
+export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: ShedClicks) {
   const { events, queues, now } = words;
   const placesOf = createPlaces({ words });
   const insertOf = (rows: readonly unknown[]) =>
@@ -137,13 +144,13 @@ export function createEnqueue({ words }: Pick<Database, "words">) {
     return ({ event, isDue }) => !isDue && (notBeforeOf(event) ?? 0) > time;
   }
 
-  /** Stores events in their places. Resolves to what became of each. */
+  /** Stores events in their places. */
   async function store(
     tx: Statements,
     incoming: readonly Incoming[],
     places: readonly Place[],
     write: (rows: readonly Value[][]) => Promise<void>,
-  ): Promise<Stored[]> {
+  ): Promise<Enqueued> {
     const isScheduled = await scheduledIn(tx, incoming);
     await write(
       incoming.map((each, nth) => {
@@ -202,19 +209,21 @@ export function createEnqueue({ words }: Pick<Database, "words">) {
       tx,
       [...heads.keys()].sort().map((visitor) => heads.get(visitor) as Value[]),
     );
-    return stored.map((row) => {
-      if (!row) return "duplicate";
-      return Number(row.clicks) > CLICKS_OF_A_VISITOR ? "crowded" : "queued";
-    });
+    // Their queues are locked already.
+    const crowded = places.filter((_, nth) => Number(stored[nth]?.clicks) > CLICKS_OF_A_VISITOR);
+    return {
+      stored: stored.map((row) => (row ? "queued" : "duplicate")),
+      shed: crowded.length > 0 ? await shedClicks(tx, crowded) : [],
+    };
   }
 
   const eventsOf = (incoming: readonly Incoming[]) => incoming.map(({ event }) => event);
 
   return {
     placesOf,
-    /** Stores new events, each at the end of its visitor's queue. Resolves to what became of each. */
-    async enqueue(tx: Statements, incoming: readonly Incoming[]): Promise<Stored[]> {
-      if (incoming.length === 0) return [];
+    /** Stores new events, each at the end of its visitor's queue. */
+    async enqueue(tx: Statements, incoming: readonly Incoming[]): Promise<Enqueued> {
+      if (incoming.length === 0) return NOTHING;
       const places = await placesOf(tx, eventsOf(incoming));
       return store(tx, incoming, places, (rows) => insert(tx, rows));
     },
@@ -222,8 +231,8 @@ export function createEnqueue({ words }: Pick<Database, "words">) {
      * The same for events whose rows are there. They keep their rows: in MySQL, a new row with an
      * id that was just deleted waits for the transaction that has inserted the next id.
      */
-    async enqueueInRows(tx: Statements, waiting: readonly Waiting[]): Promise<Stored[]> {
-      if (waiting.length === 0) return [];
+    async enqueueInRows(tx: Statements, waiting: readonly Waiting[]): Promise<Enqueued> {
+      if (waiting.length === 0) return NOTHING;
       const lasts = new Map<string, number>();
       // So that it comes after rows with a higher `seq`, too.
       const places = (await placesOf(tx, eventsOf(waiting))).map((place) => {

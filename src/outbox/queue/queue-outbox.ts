@@ -5,13 +5,12 @@ import { hostRuns } from "../dead-letters.js";
 import { createDurable } from "../durable.js";
 import { noTransaction, type Outbox } from "../outbox.js";
 import { wakeForRetry } from "../verdicts.js";
-import { createAppend } from "./append.js";
+import { createAppend, type Stored } from "./append.js";
 import { inBatches } from "./batch.js";
 import { createBound } from "./bound.js";
 import { repeatWhereLost } from "./connections.js";
-import { countsOf, createCounts, storedChange } from "./counts.js";
+import { countsOf, createCounts } from "./counts.js";
 import type { Database } from "./database.js";
-import type { Stored } from "./enqueue.js";
 import { createEviction } from "./eviction.js";
 import { type LastEvent, lastEventsIn } from "./last-events.js";
 import type { QueueClaim } from "./leases.js";
@@ -20,7 +19,6 @@ import { again, createPoll, type Poll } from "./poll.js";
 import { createQueue } from "./queue.js";
 import { Scope } from "./scope.js";
 import type { Settlement } from "./settle.js";
-import { createVisitorClicks } from "./visitor-clicks.js";
 
 /** An outbox in a database of the host's own. */
 export interface SqlOutbox extends Outbox {
@@ -84,19 +82,13 @@ export function createQueueOutbox(
     remove: (kind, limit) => queue.evictOldest(kind, limit),
     onEvicted: (event) => notify((to) => to.dropped(event, "dead-letters-full")),
   });
-  const shedClicks = createVisitorClicks({
-    counts,
-    shed: (event, most) => queue.shedClicks(event, most),
-    onShed: (event) => notify((to) => to.dropped(event, "visitor-full")),
-  });
   const queue = createQueue(database, {
     ...{ leaseMs, rememberMs, counts, scope, clock, onDeath: evict },
     wake: () => wake(),
-    // After a failure, the visitor's next click tries again.
-    onCrowded: (event) => void shedClicks(event).catch(ignore),
+    onShed: (event) => notify((to) => to.dropped(event, "visitor-full")),
   });
   const isBusy = (error: unknown) => error === IS_BEHIND || database.isBusy(error);
-  const append = createAppend({ name, clock, attempt, isLost: database.isLost, isBusy });
+  const append = createAppend({ name, clock, attempt, isBusy });
   const makeSpace = createBound({
     maxEvents,
     counts,
@@ -109,7 +101,7 @@ export function createQueueOutbox(
   );
   const { outbox, wake, notify } = createDurable<QueueClaim>(
     {
-      append: store,
+      append: append.append,
       ...(database.insertWithin && { appendIn }),
       claim(capacity) {
         delivers = true;
@@ -139,45 +131,24 @@ export function createQueueOutbox(
   }
 
   async function attempt(events: readonly OutboxEvent[], report: string): Promise<readonly Stored[]> {
-    const incoming = events.map((event) => ({ event, report }));
+    const fitting = await makeSpace(events);
+    if (fitting.size === 0) return events.map(() => "full");
     if (await queue.placeNew(events)) throw IS_BEHIND;
-    const stored = await database.transaction((tx) => queue.append(tx, incoming), { isPatient: false });
+    const stored = await queue.append(
+      events.filter((event) => fitting.has(event)).map((event) => ({ event, report })),
+    );
     if (!delivers) void server.tell?.().catch(ignore);
-    return stored;
+    const outcomes = [...stored];
+    return events.map((event) => (fitting.has(event) ? (outcomes.shift() as Stored) : "full"));
   }
 
-  async function store(event: OutboxEvent, waits?: () => void): Promise<"queued" | "duplicate" | "full"> {
-    // Not awaited if it is there: that costs each event one more promise.
-    const space = makeSpace(event);
-    const arrived = typeof space === "function" ? space : await space;
-    if (!arrived) return "full";
-    const outcome = await counts
-      // By this clock: the next count corrects it by the server's.
-      .during(
-        () => append.append(event, waits),
-        (stored) => (stored === "duplicate" ? [] : [storedChange(event, clock.now())]),
-      )
-      .finally(arrived);
-    if (outcome !== "crowded") return outcome;
-    await shedClicks(event).catch(ignore);
-    return "queued";
-  }
-
-  async function appendIn(
-    transaction: unknown,
-    event: OutboxEvent,
-  ): Promise<"queued" | "duplicate" | "full"> {
+  async function appendIn(transaction: unknown, event: OutboxEvent): Promise<Stored> {
     if (!database.insertWithin) throw noTransaction(`${name}Outbox`);
-    const arrived = await makeSpace(event);
-    if (!arrived) return "full";
-    try {
-      const isStored = await database.insertWithin(transaction, queue.newRow(event));
-      // Nothing tells of the commit: a look finds the event.
-      poll?.quicken();
-      return isStored ? "queued" : "duplicate";
-    } finally {
-      arrived();
-    }
+    if (!(await makeSpace([event])).has(event)) return "full";
+    const isStored = await database.insertWithin(transaction, queue.newRow(event));
+    // Nothing tells of the commit: a look finds the event.
+    poll?.quicken();
+    return isStored ? "queued" : "duplicate";
   }
 
   async function settle(claim: QueueClaim, verdict: Verdict): Promise<boolean> {

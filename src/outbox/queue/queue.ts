@@ -4,13 +4,13 @@ import { kindOfPriority, priorityOf } from "../../conversion/kinds.js";
 import { HELD } from "../dead-letters.js";
 import type { TwoClocks } from "../lease.js";
 import type { CancelOutcome } from "../outbox.js";
-import { createChores, type MovedRow } from "./chores.js";
+import { createChores } from "./chores.js";
 import { createClaims } from "./claims.js";
 import { repeatWhereLost } from "./connections.js";
-import { type CountRow, type Counts, changeOf } from "./counts.js";
+import { type CountRow, type Counts, changeOf, storedChange } from "./counts.js";
 import type { Database, Statements } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
-import { createEnqueue } from "./enqueue.js";
+import { createEnqueue, type Enqueued, type Incoming } from "./enqueue.js";
 import { createLeases, type UnderWay } from "./leases.js";
 import { createPersonal } from "./personal.js";
 import { createQueues } from "./queues.js";
@@ -62,21 +62,22 @@ export function createQueue(
     readonly wake: () => void;
     /** An event has become a dead letter of so many bytes. */
     readonly onDeath: (bytes: number) => unknown;
-    /** A click was queued, and its visitor has more than may wait. */
-    readonly onCrowded: (event: OutboxEvent) => void;
+    /** A visitor's click was removed for newer ones. */
+    readonly onShed: (event: OutboxEvent) => void;
   },
 ) {
   const { leaseMs, rememberMs, counts, scope, clock, worker = randomUUID() } = options;
-  const { wake, onDeath, onCrowded } = options;
+  const { wake, onDeath, onShed } = options;
   const { words } = database;
   const { events, queues: table, now } = words;
   const underWay: UnderWay = new Map();
   const patienceMs = Math.max(leaseMs, LEAST_PATIENCE_MS);
   const serverClock = createServerClock(clock, patienceMs);
-  const enqueue = createEnqueue(database);
   const queues = createQueues(database);
+  const { shedClicks, shedFor } = createShedding(database, { scope, queues });
+  const enqueue = createEnqueue(database, shedClicks);
   const chores = createChores(database, {
-    ...{ worker, scope, enqueue, serverClock, onCrowded },
+    ...{ worker, scope, enqueue, serverClock, changing },
     isUnderWay: (seq) => underWay.has(seq),
   });
   const leases = createLeases(database, { worker, leaseMs, clock, underWay });
@@ -90,7 +91,7 @@ export function createQueue(
         ]),
       ),
   });
-  const letters = createDeadLetters(database, { counts, scope, rememberMs, chores, onRevived: wake });
+  const letters = createDeadLetters(database, { counts, scope, rememberMs, chores, changing, onRevived: wake });
   const settleIn = createSettle(database, { worker, rememberMs, queues });
 
   /** Resolves to whether each verdict had an effect. */
@@ -115,10 +116,41 @@ export function createQueue(
     return effects.map(({ isActedOn }) => isActedOn);
   }
 
+  /** On a server, none has bounds by bytes. */
+  const bytesOf = (event: OutboxEvent) => (words.isSerial ? sizeOf(event) : 0);
+  const gone = (event: OutboxEvent) => changeOf(event, "queued", -1, { bytes: -bytesOf(event) });
+
   function leaving([{ event }, verdict]: Settlement): CountRow[] {
-    const left = changeOf(event, "queued", -1, { bytes: words.isSerial ? -sizeOf(event) : 0 });
+    const left = gone(event);
     if (verdict.type !== "dead") return [left];
     return [left, changeOf(event, verdict.reason, 1, { bytes: deathSizeOf(event, verdict) })];
+  }
+
+  async function changing<Done extends Pick<Enqueued, "shed">>(
+    work: () => Promise<Done>,
+    effect: (done: Done) => readonly CountRow[] = () => [],
+    most?: number,
+  ): Promise<Done> {
+    const done = await counts.during(work, (each) => [...effect(each), ...each.shed.map(gone)], most);
+    for (const event of done.shed) onShed(event);
+    return done;
+  }
+
+  /**
+   * Stores events in one transaction, which waits for no other one for long. Repeats it if its answer
+   * was lost. Resolves to what became of each.
+   */
+  async function append(incoming: readonly Incoming[]): Promise<Enqueued["stored"]> {
+    const store = () => database.transaction((tx) => enqueue.enqueue(tx, incoming), { isPatient: false });
+    const { stored } = await changing(
+      () => repeatWhereLost(store, database.isLost),
+      (done) =>
+        incoming.flatMap(({ event }, nth) =>
+          done.stored[nth] === "queued" ? [storedChange(event, clock.now(), bytesOf(event))] : [],
+        ),
+      incoming.length,
+    );
+    return stored;
   }
 
   /**
@@ -216,11 +248,10 @@ export function createQueue(
 
   return {
     ...letters,
-    ...createShedding(database, { scope, enqueue, queues }),
+    shedFor,
     count,
     placeNew,
-    /** Stores events in one transaction. */
-    append: enqueue.enqueue,
+    append,
     /** For `Database.insertWithin`. */
     newRow: (event: OutboxEvent) => enqueue.newRow({ event, report: randomUUID() }),
     claim: claims.claim,
@@ -231,7 +262,7 @@ export function createQueue(
     renew: leases.renew,
     /** Queues scheduled payments that are due. Resolves to how many it found. */
     async release(): Promise<number> {
-      return (await counts.during(chores.release, released)).length;
+      return (await chores.release()).moved.length;
     },
     cancel,
     unanswered: createUnanswered(database, { worker, scope, rememberMs }),
@@ -245,12 +276,4 @@ export function createQueue(
     /** Takes the database's time, so that one that is set ahead ends no lease. */
     tellTime: (now: number) => serverClock.tell(now, clock.monotonic()),
   };
-}
-
-/** Payments that are no longer scheduled. */
-function released(rows: readonly MovedRow[]): CountRow[] {
-  return rows.flatMap(({ destination }) => [
-    changeOf({ destination: Number(destination), kind: "payment" }, "scheduled", -1),
-    changeOf({ destination: Number(destination), kind: "payment" }, "queued", 1),
-  ]);
 }

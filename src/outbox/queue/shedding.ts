@@ -1,8 +1,9 @@
 import type { EventKind, OutboxEvent } from "../../conversion/events.js";
 import { isMoreUrgent, priorityOf } from "../../conversion/kinds.js";
 import { ENDPOINTS, kindOf } from "../../service/endpoints.js";
+import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import type { Database, Statements, Value } from "./database.js";
-import type { createEnqueue } from "./enqueue.js";
+import { createPlaces } from "./places.js";
 import type { createQueues, QueueRow } from "./queues.js";
 import { CLAIMED, endpointNumber, RESTING, rankOf } from "./ranks.js";
 import { EVENT, type EventRow, eventOf, marks, QUEUED, seqsOf } from "./rows.js";
@@ -12,22 +13,23 @@ import type { Scope } from "./scope.js";
 const MORE = 8;
 const MOST_CLICKS = 1_000;
 const CLICK = priorityOf("click");
+const CLICKS = endpointNumber("click");
+
+export type ShedClicks = ReturnType<typeof createShedding>["shedClicks"];
 
 /** Removes events that are not under way, and forgets their ids. */
 export function createShedding(
   database: Database,
   options: {
     scope: Scope;
-    enqueue: ReturnType<typeof createEnqueue>;
     queues: ReturnType<typeof createQueues>;
   },
 ) {
-  const { scope, enqueue, queues: visitors } = options;
+  const { scope, queues: visitors } = options;
   const { words } = database;
   const { events, queues } = words;
 
-  const visitorsOf = async (coming: readonly OutboxEvent[]) =>
-    (await enqueue.placesOf(database, coming)).map(({ visitor }) => visitor);
+  const placesOf = createPlaces(database);
 
   /** Of these locked queues. */
   async function remove(
@@ -61,7 +63,7 @@ export function createShedding(
       most: number,
       of = scope,
     ): Promise<OutboxEvent[]> {
-      const spared = await visitorsOf(coming);
+      const spared = (await placesOf(database, coming)).map(({ visitor }) => visitor);
       const priority = priorityOf(urgency);
       const ranks = ENDPOINTS.filter((each) => !isMoreUrgent(kindOf(each), urgency)).flatMap((each) =>
         [false, true].map((wasTried) => rankOf(priority, wasTried, endpointNumber(each))),
@@ -96,20 +98,18 @@ export function createShedding(
         return remove(tx, locked, `e.seq in (${marks(oldest)})`, oldest);
       });
     },
-    /** Removes a visitor's oldest clicks, until at most so many are left. */
-    async shedClicks(event: OutboxEvent, most: number): Promise<readonly OutboxEvent[]> {
-      const [visitor] = await visitorsOf([event]);
-      const clicks = await database.transaction(async (tx) => {
-        const locked = await visitors.lock(tx, [{ visitor: visitor as string }]);
-        const queue = locked.get(visitor as string);
-        if (!queue) return [];
-        const underWay = queue.turn === CLAIMED ? queue.head : 0;
-        const kept = most - Number(underWay > 0 && queue.endpoint === endpointNumber("click"));
+    /** Removes visitors' oldest clicks that are not under way, until each has no more than may wait. */
+    async shedClicks(tx: Statements, crowded: readonly { readonly visitor: string }[]) {
+      const shed: OutboxEvent[] = [];
+      for (const queue of await visitors.lock(tx, crowded)) {
+        const [, { turn, head, endpoint }] = queue;
+        const underWay = turn === CLAIMED ? head : 0;
+        const kept = CLICKS_OF_A_VISITOR - Number(underWay > 0 && endpoint === CLICKS);
         const where = `e.kind = ${CLICK} and e.seq <> ?
           order by e.place desc, e.seq desc limit ${MOST_CLICKS} offset ${kept}`;
-        return remove(tx, locked, where, [underWay]);
-      });
-      return clicks.reverse();
+        shed.push(...(await remove(tx, new Map([queue]), where, [underWay])).reverse());
+      }
+      return shed;
     },
   };
 }

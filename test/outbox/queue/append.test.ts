@@ -16,7 +16,6 @@ function setUp(attempt: Attempt) {
   const { append } = createAppend({
     name: "mysql",
     clock,
-    isLost: () => false,
     isBusy: (error) => error === BUSY,
     async attempt(events) {
       await server.attempt(events);

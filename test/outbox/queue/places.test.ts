@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { wordsOf } from "../../../src/outbox/mysql/sql.js";
-import { createEnqueue } from "../../../src/outbox/queue/enqueue.js";
+import { createPlaces } from "../../../src/outbox/queue/places.js";
 import { sample } from "../../contract/samples.js";
 
 test("the visitors of thousands of events are asked for in statements of some hundred names each", async () => {
-  const { placesOf } = createEnqueue({ words: wordsOf("some_") });
+  const placesOf = createPlaces({ words: wordsOf("some_") });
   const lengths: number[] = [];
   const events = Array.from({ length: 3_000 }, () => sample("payment"));
 

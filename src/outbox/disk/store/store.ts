@@ -82,8 +82,7 @@ export function createStore(
     ...{ leaseMs, rememberMs, counts, scope, clock, worker: owner },
     wake() {},
     onDeath: (bytes) => deaths.push(bytes),
-    // A scheduled payment or a dead letter: they are no new clicks.
-    onCrowded() {},
+    onShed: (event) => dropped.push({ event, reason: "visitor-full" }),
   });
   for (const claim of inherited ?? [])
     queue.underWay.set(claim.seq, { ...claim, leasedSince: undefined, isHeld: () => false });
@@ -97,10 +96,7 @@ export function createStore(
     onDropped: (each) => dropped.push(each),
   });
 
-  const append = createAppends({
-    ...{ database, queue, counts, space, now: clock.now },
-    onDropped: (each) => dropped.push(each),
-  });
+  const append = createAppends({ database, queue, space });
 
   const carryOut: {
     readonly [Type in Exclude<Request["type"], "append" | "settle">]: (
