@@ -7,8 +7,8 @@ import type { Evicted } from "./dead-letters.js";
  * Bounds the dead letters: the least important go first, and of these the oldest.
  *
  * @param options.remove removes the oldest of a kind, at most so many. Their ids stay known.
- * @returns a function that evicts the excess after a dead letter of so many bytes was counted; those
- * that come meanwhile count the next time. Never rejects.
+ * @returns a function that evicts the excess after a dead letter of so many bytes was counted, and
+ * no more than that: an outbox beyond its bounds, as after a restore, keeps the rest. Never rejects.
  */
 export function createEviction(options: {
   max: number;
@@ -18,42 +18,23 @@ export function createEviction(options: {
   onEvicted: (event: OutboxEvent) => void;
 }): (bytes: number) => Promise<void> {
   const { max, maxBytes, counts, remove, onEvicted } = options;
-  let isEvicting = false;
-  // Removes no more than has come: an outbox beyond its bounds, as after a restore, keeps the rest.
-  let letters = 0;
-  let bytes = 0;
+  let last = Promise.resolve();
 
-  const tooMany = () => counts.dead() - max;
-  const tooLarge = () => counts.deadBytes() - maxBytes;
-
-  async function evictOf(kind: EventKind): Promise<void> {
-    for (;;) {
-      const due = Math.min(letters, tooMany());
-      if (due <= 0 && Math.min(bytes, tooLarge()) <= 0) return;
-      const evicted = await remove(kind, Math.max(1, due));
-      if (evicted.length === 0) return;
-      letters -= evicted.length;
-      for (const { event, size } of evicted) {
-        bytes -= size;
-        onEvicted(event);
+  async function evictFor(bytes: number): Promise<void> {
+    let left = bytes;
+    for (const kind of LEAST_URGENT_FIRST) {
+      while (left > 0 && (counts.dead() > max || counts.deadBytes() > maxBytes)) {
+        const [evicted] = await remove(kind, 1);
+        if (!evicted) break;
+        left -= evicted.size;
+        onEvicted(evicted.event);
       }
     }
   }
 
-  return async function onDeath(size) {
-    letters++;
-    bytes += size;
-    if (isEvicting) return;
-    isEvicting = true;
-    try {
-      for (const kind of LEAST_URGENT_FIRST) await evictOf(kind);
-      if (tooMany() > 0 || tooLarge() > 0) return;
-      letters = 0;
-      bytes = 0;
-    } catch {
-      // Appends and claims report what is wrong with the server.
-    } finally {
-      isEvicting = false;
-    }
+  return function onDeath(bytes) {
+    // Appends and claims report what is wrong with the server.
+    last = last.then(() => evictFor(bytes)).catch(() => {});
+    return last;
   };
 }
