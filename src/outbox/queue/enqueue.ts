@@ -35,97 +35,94 @@ export interface Waiting extends Incoming {
   readonly seq: number;
 }
 
-const COLUMNS = [
-  ...[
-    "destination",
-    "id",
-    "state",
-    "kind",
-    "endpoint",
-    "visitor",
-    "place",
-    "alias",
-    "alias_2",
-    "created_at",
-    "queued_at",
-  ],
-  ...["at_ms", "report", "data", "size", "amount", "history", "interrupted"],
-];
 // A server takes a statement of this size, whatever it makes of the values.
 const MOST_BYTES = 256 * 1024;
 const ROW_BYTES = 2 * 1024;
-const SIZE = COLUMNS.indexOf("size");
 /** The columns that change when an existing row gets its place. */
 const OF_PLACE = [
-  ...["state", "visitor", "place", "alias", "alias_2", "created_at", "queued_at", "at_ms"],
-  ...["history"],
-];
+  ...(["state", "visitor", "place", "alias", "alias_2", "created_at", "queued_at", "at_ms"] as const),
+  "history",
+] as const;
 
-function valuesOf(incoming: Incoming, state: number, { visitor, aliases, last }: Place, at: number): Value[] {
+type Row = ReturnType<typeof rowOf>;
+
+function rowOf(incoming: Incoming, state: number, { visitor, aliases, last }: Place, at: number) {
   const { event, report, queuedAt = event.createdAt, history } = incoming;
   const { id, destination, kind, data, createdAt } = event;
   const json = asciiJson(data);
-  return [
-    ...[destination, id, state, priorityOf(kind), endpointNumber(endpointOf(event))],
-    ...[
-      visitor,
-      last,
-      aliases[0] ?? null,
-      aliases[1] ?? null,
-      Math.round(createdAt),
-      Math.round(queuedAt),
-      Math.round(at),
-    ],
-    ...[report, json, json.length, "leadValue" in data ? data.leadValue : null],
-    ...[history === undefined ? null : asciiJson(history), 0],
-  ];
+  return {
+    ...{ destination, id, state, kind: priorityOf(kind), endpoint: endpointNumber(endpointOf(event)) },
+    ...{ visitor, place: last, alias: aliases[0] ?? null, alias_2: aliases[1] ?? null },
+    ...{ created_at: Math.round(createdAt), queued_at: Math.round(queuedAt), at_ms: Math.round(at) },
+    ...{ report, data: json, size: json.length, amount: "leadValue" in data ? data.leadValue : null },
+    ...{ history: history === undefined ? null : asciiJson(history), interrupted: 0 },
+  };
+}
+
+/** The row of a queue that has this event alone. */
+function headOf({ event, history, queuedAt }: Incoming, head: number, { visitor, last }: Place) {
+  const { destination, kind, createdAt } = event;
+  const urgency = priorityOf(kind);
+  const wasTried = (history?.triedAt ?? 0) > 0;
+  const endpoint = endpointNumber(endpointOf(event));
+  return {
+    ...{ destination, visitor, head, place: last, urgency, endpoint, tried: Number(wasTried) },
+    // A dead letter that is retried is as if new.
+    ...{ turn: rankOf(urgency, wasTried, endpoint), due_at: Math.round(queuedAt ?? createdAt) },
+  };
+}
+
+/** SQL: so many rows of these columns, and their values. */
+function rowsInSql<Given extends object>(rows: readonly Given[]) {
+  const columns = Object.keys(rows[0] as Given);
+  return {
+    text: `(${columns.join(", ")}) values ${marks(rows, `(${marks(columns)})`)}`,
+    values: rows.flatMap((row) => Object.values(row) as Value[]),
+  };
 }
 
 /** Gives events their places: each at the end of its visitor's queue. */
 export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: ShedClicks) {
   const { events, queues, now } = words;
   const placesOf = createPlaces({ words });
-  const insertOf = (rows: readonly unknown[]) =>
-    `insert into ${events} (${COLUMNS.join(", ")}) values ${marks(rows, `(${marks(COLUMNS)})`)}`;
 
-  async function insert(tx: Statements, rows: readonly Value[][]): Promise<void> {
+  async function insert(tx: Statements, rows: readonly Row[]): Promise<void> {
     for (let from = 0; from < rows.length; ) {
       let to = from;
       for (let bytes = 0; to < rows.length && bytes < MOST_BYTES; to++)
-        bytes += ROW_BYTES + Number(rows[to]?.[SIZE]);
-      const some = rows.slice(from, to);
-      await tx.write(`${insertOf(some)} ${words.orIgnore("seq")}`, some.flat());
+        bytes += ROW_BYTES + (rows[to] as Row).size;
+      const { text, values } = rowsInSql(rows.slice(from, to));
+      await tx.write(`insert into ${events} ${text} ${words.orIgnore("seq")}`, values);
       from = to;
     }
   }
 
   /** Adds queues. Those that are there may become more urgent. */
-  async function upsert(tx: Statements, rows: readonly Value[][]): Promise<void> {
+  async function upsert(tx: Statements, rows: readonly object[]): Promise<void> {
     if (rows.length === 0) return;
     const { old, given } = words;
     const rises = `${given("urgency")} > ${old("urgency")}`;
     const isReady = `${old("turn")} not in (${RESTING}, ${CLAIMED})`;
+    const { text, values } = rowsInSql(rows);
     // `urgency` last: in MySQL, each assignment sees those before it.
     await tx.write(
-      `insert into ${queues}${words.queueAlias} (destination, visitor, head, place, urgency, endpoint, tried, turn, due_at)
-       values ${marks(rows, `(${marks(Array(9))})`)} ${words.orUpdate}
+      `insert into ${queues}${words.queueAlias} ${text} ${words.orUpdate}
          place = case when ${given("place")} > ${old("place")} then ${given("place")} else ${old("place")} end,
          due_at = case when ${rises} and ${isReady} and ${old("tried")} = 0 then ${given("due_at")} else ${old("due_at")} end,
          turn = case when ${rises} and ${isReady} then ${rankInSql(given("urgency"), old("tried"), old("endpoint"))} else ${old("turn")} end,
          urgency = case when ${rises} then ${given("urgency")} else ${old("urgency")} end`,
-      rows.flat(),
+      values,
     );
   }
 
   /** Gives rows that are there their places. */
-  async function update(tx: Statements, seqs: readonly number[], rows: readonly Value[][]): Promise<void> {
+  async function update(tx: Statements, seqs: readonly number[], rows: readonly Row[]): Promise<void> {
     const set = OF_PLACE.map(
       (column) => `${column} = case seq ${seqs.map(() => "when ? then ?").join(" ")} end`,
     );
-    const values = OF_PLACE.flatMap((column) => {
-      const at = COLUMNS.indexOf(column);
-      return seqs.flatMap((seq, nth) => [seq, rows[nth]?.[at] as Value]);
-    });
+    const values = OF_PLACE.flatMap((column) =>
+      seqs.flatMap((seq, nth) => [seq, (rows[nth] as Row)[column]]),
+    );
     await tx.write(
       `update ${events} set ${set.join(", ")}, size = length(data), interrupted = 0, reason = null, death = null
        where seq in (${marks(seqs)})`,
@@ -149,14 +146,14 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
     tx: Statements,
     incoming: readonly Incoming[],
     places: readonly Place[],
-    write: (rows: readonly Value[][]) => Promise<void>,
+    write: (rows: readonly Row[]) => Promise<void>,
   ): Promise<Enqueued> {
     const isScheduled = await scheduledIn(tx, incoming);
     await write(
       incoming.map((each, nth) => {
         const place = places[nth] as Place;
-        if (!isScheduled(each)) return valuesOf(each, QUEUED, place, each.event.createdAt);
-        return valuesOf(each, SCHEDULED, place, notBeforeOf(each.event) as number);
+        if (!isScheduled(each)) return rowOf(each, QUEUED, place, each.event.createdAt);
+        return rowOf(each, SCHEDULED, place, notBeforeOf(each.event) as number);
       }),
     );
     const ids = incoming.map(({ event }) => event.id);
@@ -177,37 +174,28 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
       rows.delete(name);
       return row;
     });
-    const heads = new Map<string, Value[]>();
+    const heads = new Map<string, ReturnType<typeof headOf>>();
     for (const [nth, each] of incoming.entries()) {
       const row = stored[nth];
       // A repeated append finds what it has stored, and that may have left its queue since.
       if (!row || Number(row.state) !== QUEUED) continue;
-      const { event, history } = each;
-      const { visitor, last } = places[nth] as Place;
-      const urgency = priorityOf(event.kind);
-      const head = heads.get(visitor);
-      if (!head) {
-        const wasTried = (history?.triedAt ?? 0) > 0;
-        const endpoint = endpointNumber(endpointOf(event));
-        // A dead letter that is retried is as if new.
-        const since = Math.round(each.queuedAt ?? event.createdAt);
-        heads.set(visitor, [
-          ...[event.destination, visitor, Number(row.seq), last, urgency, endpoint, Number(wasTried)],
-          ...[rankOf(urgency, wasTried, endpoint), since],
-        ]);
-        continue;
-      }
-      head[3] = last;
-      if (urgency > (head[4] as number)) {
-        head[4] = urgency;
-        head[7] = rankOf(urgency, head[6] === 1, head[5] as number);
-        head[8] = Math.round(event.createdAt);
+      const place = places[nth] as Place;
+      const first = heads.get(place.visitor);
+      const own = headOf(each, Number(row.seq), place);
+      if (!first) heads.set(place.visitor, own);
+      else {
+        first.place = place.last;
+        if (own.urgency > first.urgency) {
+          first.urgency = own.urgency;
+          first.turn = rankOf(own.urgency, first.tried === 1, first.endpoint);
+          first.due_at = Math.round(each.event.createdAt);
+        }
       }
     }
     // In one order, as all who lock several queues: otherwise they could deadlock.
     await upsert(
       tx,
-      [...heads.keys()].sort().map((visitor) => heads.get(visitor) as Value[]),
+      [...heads.keys()].sort().map((visitor) => heads.get(visitor) as object),
     );
     // Their queues are locked already.
     const crowded = places.filter((_, nth) => Number(stored[nth]?.clicks) > CLICKS_OF_A_VISITOR);
@@ -246,13 +234,13 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
     /** An event without a place in a queue, for `Database.insertWithin`. */
     newRow(incoming: Incoming) {
       const { id, destination } = incoming.event;
-      const values = valuesOf(incoming, NEW, { visitor: "", aliases: [], last: 0 }, 0);
+      const { text, values } = rowsInSql([rowOf(incoming, NEW, { visitor: "", aliases: [], last: 0 }, 0)]);
       return {
         known: {
           text: `select 1 as known from ${events} where destination = ? and id = ?`,
           values: [destination, id],
         },
-        insert: { text: insertOf([values]), values },
+        insert: { text: `insert into ${events} ${text}`, values },
       };
     },
   };

@@ -91,7 +91,14 @@ export function createQueue(
         ]),
       ),
   });
-  const letters = createDeadLetters(database, { counts, scope, rememberMs, chores, changing, onRevived: wake });
+  const letters = createDeadLetters(database, {
+    counts,
+    scope,
+    rememberMs,
+    chores,
+    changing,
+    onRevived: wake,
+  });
   const settleIn = createSettle(database, { worker, rememberMs, queues });
 
   /** Resolves to whether each verdict had an effect. */
