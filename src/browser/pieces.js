@@ -54,7 +54,7 @@ export function copyButton(text, label) {
  * `\u202e`: two names that differ do not look alike.
  */
 export function written(text) {
-  const unseen = /[^\P{C}\n\t]|[\p{DI}\u2800]|(?! )\p{Z}|\\(?=u)/gu;
+  const unseen = /(?:[^\P{C}\n\t]|[\p{DI}\u2800]|(?! )\p{Z})\p{M}*|\\(?=u)/gu;
   const isComposed = text === text.normalize("NFC");
   return text.replace(isComposed ? unseen : /[^\x20-\x7e\n\t]|\\(?=u)/gu, (character) =>
     character

@@ -3,7 +3,8 @@ import { harmless } from "./harmless.js";
 const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
 // What cannot be seen, looks like a space, or turns the text around it.
 const UNSEEN = /[\p{C}\p{DI}\u2800]|(?! )\p{Z}/gu;
-const UNSEEN_OR_ESCAPE = /[\p{C}\p{DI}\u2800]|(?! )\p{Z}|\\(?=u)/gu;
+// With the marks behind it: they would stand on the escape's last letter.
+const UNSEEN_OR_ESCAPE = /(?:[\p{C}\p{DI}\u2800]|(?! )\p{Z})\p{M}*|\\(?=u)/gu;
 const UNSEEN_OR_NOT_ASCII = /[^\x20-\x7e]|\\(?=u)/gu;
 const NOT_ASCII = /[^\x20-\x7e]/g;
 

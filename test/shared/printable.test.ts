@@ -35,8 +35,11 @@ describe("a name that a stranger chose, as people read it", () => {
     ["A\\u200dB", "A\\u005cu200dB"],
     ["A\\B", "A\\B"],
     ["\u{e0041}", "\\udb40\\udc41"],
+    // Else the mark would stand on the escape's last letter.
+    ["\u200c\u0323\u0301", "\\u200c\\u0323\\u0301"],
   ])("shows %j as %j", (text, shown) => {
     expect(visible(text)).toBe(shown);
+    expect(written(text)).toBe(shown);
   });
 
   it("is written alike by the pages of the sandbox and the dashboard", () => {
