@@ -10,7 +10,7 @@ import tsconfig from "./tsconfig.json" with { type: "json" };
 const ALL = "test/**/*.test.ts";
 const SLOW = "test/**/*.slow.test.ts";
 const BROWSER = "test/browser/**";
-const SET_UP = ["test/setup/scratch.ts", "test/setup/seed.ts"];
+const SET_UP = ["receipts", "scratch", "seed"].map((name) => `test/setup/${name}.ts`);
 const fast = fastTests().filter((file) => !ALONE.includes(file));
 
 // Each takes 16 seconds or more on two slow cores.

@@ -2,7 +2,8 @@ import type { Clock } from "../shared/clock.js";
 import { LinkedList, type ListLinks } from "../shared/linked-list.js";
 import type { AddOutcome } from "./outbox.js";
 
-const WITHIN_MS = 1_000;
+/** How long a caller of `add` waits at most. Tests on real storages raise it. */
+export const receiptTimes = { withinMs: 1_000 };
 
 export interface OpenReceipt extends ListLinks<OpenReceipt> {
   readonly outcome: Promise<AddOutcome>;
@@ -27,7 +28,7 @@ export class Receipts {
     const outcome = new Promise<AddOutcome>((settle) => {
       resolve = settle;
     });
-    const dueAt = this.#clock.monotonic() + WITHIN_MS;
+    const dueAt = this.#clock.monotonic() + receiptTimes.withinMs;
     const receipt: OpenReceipt = {
       outcome,
       dueAt,
@@ -37,7 +38,7 @@ export class Receipts {
       after: undefined,
     };
     this.#awaited.append(receipt);
-    this.#cancel ??= this.#clock.after(WITHIN_MS, () => this.#answerDue());
+    this.#cancel ??= this.#clock.after(receiptTimes.withinMs, () => this.#answerDue());
     return receipt;
   }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -11,6 +11,18 @@ export function scratchDirectory(): string {
   return directory;
 }
 
+/** Removes a directory in one step, whatever a thread makes in it, and may put a file in its place. */
+export function removeAtOnce(directory: string, inItsPlace?: string): void {
+  const away = scratchDirectory();
+  renameSync(directory, away);
+  if (inItsPlace) writeFileSync(directory, inItsPlace);
+  remove(away);
+}
+
 export function removeScratchDirectories(): void {
-  for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true });
+  made.splice(0).forEach(remove);
+}
+
+function remove(directory: string): void {
+  rmSync(directory, { recursive: true, force: true, maxRetries: 10 });
 }

@@ -1,7 +1,8 @@
 import type { OutboxEvent } from "express-affiliate";
-import { expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import type { Claim, Verdict } from "../../src/outbox/claim.js";
 import { createFallback, type Storage } from "../../src/outbox/fallback.js";
+import { receiptTimes } from "../../src/outbox/receipts.js";
 import { sizeOf } from "../../src/outbox/shedding.js";
 import { sample } from "../contract/samples.js";
 import { capacityOf } from "../helpers/deliver.js";
@@ -9,6 +10,10 @@ import { FakeClock } from "../helpers/fake-clock.js";
 
 const DELIVERED: Verdict = { type: "delivered" };
 const claim = { event: sample("click") } as Claim;
+
+beforeEach(() => {
+  receiptTimes.withinMs = 1_000;
+});
 
 /** A storage that fails, or does not answer, when a test says so. */
 function setUp(maxBytes = 1_000_000) {

@@ -32,7 +32,8 @@ test.each([1, 8, 50])(
 
 test("a claim for more than there is takes four statements, however many lanes have a limit of their own", async () => {
   const texts: string[] = [];
-  const disk = diskOf({ onStatement: (text) => texts.push(text) });
+  // Time in which it may count again does not pass.
+  const disk = diskOf({ time: () => 1, onStatement: (text) => texts.push(text) });
   await disk.append(...someOf("payment", 2));
   texts.length = 0;
   const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit: 6 }));

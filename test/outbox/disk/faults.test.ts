@@ -7,10 +7,11 @@ import { UNTRIED, type Verdict } from "../../../src/outbox/claim.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { openExistingFile, openFile } from "../../../src/outbox/disk/file/file.js";
 import { findEngine } from "../../../src/outbox/disk/file/sqlite.js";
+import { receiptTimes } from "../../../src/outbox/receipts.js";
 import { until } from "../../contract/recorder.js";
 import { largeSample, sample } from "../../contract/samples.js";
 import { DELIVERED, engine, openDisk, REJECTED, settleAll, someOf } from "../../helpers/disk-store.js";
-import { scratchDirectory } from "../../helpers/scratch.js";
+import { removeAtOnce, scratchDirectory } from "../../helpers/scratch.js";
 import { watched } from "../../helpers/watched-outbox.js";
 import { withResolvers } from "../../helpers/with-resolvers.js";
 
@@ -88,8 +89,7 @@ test("the disk outbox goes on in memory if the file cannot be written any more, 
   const directory = join(scratchDirectory(), "outbox");
   const { outbox, codes, delivered, start } = watched({ directory });
   start();
-  rmSync(directory, { recursive: true });
-  writeFileSync(directory, "in its place");
+  removeAtOnce(directory, "in its place");
 
   const click = sample("click");
   const payment = sample("payment", click.data);
@@ -234,6 +234,7 @@ test("the disk outbox is held up by a locked file, and the main thread is not", 
 });
 
 test("the disk outbox has an event in memory and in its spool while another connection keeps the file locked for more than a second", async () => {
+  receiptTimes.withinMs = 1_000;
   const { directory, outbox, codes, delivered, start } = watched();
   start();
   const other = openDisk(directory);

@@ -29,7 +29,7 @@ test("what a killed process had begun is held if it is a payment, and sent again
   await ended;
   gone = true;
 
-  const outbox = diskOutbox({ directory, leaseMs: 1_000 });
+  const outbox = diskOutbox({ directory });
   const tracker = startTracker({ baseUrl: service.url, clientId: 1, outbox });
   await until(() => tracker.stats().queued === 0, "events stayed queued");
 

@@ -1,6 +1,7 @@
 import { mysqlOutbox } from "express-affiliate/mysql";
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
+import { receiptTimes } from "../../../src/outbox/receipts.js";
 import { sample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { around, describeWithMariaDbServer } from "../../helpers/mysql.js";
@@ -43,6 +44,7 @@ describeWithMariaDbServer("mysqlOutbox in the host's own transaction", (database
   });
 
   test("a report of what an open transaction has reported waits for its end, and holds up no other", async () => {
+    receiptTimes.withinMs = 1_000;
     await using stage = await Stage.open(() => create());
     const event = sample("payment");
     const host = await begin();
@@ -59,6 +61,7 @@ describeWithMariaDbServer("mysqlOutbox in the host's own transaction", (database
   });
 
   test("a report that a gap's lock holds up is stored once the gap is free, and no sooner taken for stored", async () => {
+    receiptTimes.withinMs = 1_000;
     await using stage = await Stage.open(() => create());
     const host = await begin();
     await host.run(`select id from ${database.prefix}events for update`);

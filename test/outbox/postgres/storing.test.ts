@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { systemClock } from "../../../src/shared/clock.js";
 import { idsOf, paying, sample } from "../../contract/samples.js";
 import { run } from "../../helpers/deliver.js";
 import { around, describeWithPostgres } from "../../helpers/postgres.js";
@@ -38,7 +39,9 @@ describeWithPostgres("postgresOutbox", (database) => {
   ])(
     "closes while an event waits for the transaction that reports it, too, %s, and stores the others",
     async (_, ends) => {
-      const outbox = await create();
+      const after = (ms: number, task: () => void) => systemClock.after(ms === 3_000 ? 60_000 : ms, task);
+      // If the transaction ends, closing waits for that, however long it takes.
+      const outbox = await create({}, ends ? { ...systemClock, after } : systemClock);
       const event = sample("payment");
       const host = await database.begin();
       await outbox.add(event, host);
@@ -46,13 +49,11 @@ describeWithPostgres("postgresOutbox", (database) => {
       const added = Promise.all(Array.from({ length: 501 }, () => outbox.add(sample("click"))));
 
       const closing = outbox.close();
-      // `in-memory`: not within a second. The rows below show that they are stored all the same.
-      for (const outcome of await added) expect(["queued", "in-memory"]).toContain(outcome);
+      expect(new Set(await added)).toEqual(new Set(["queued"]));
       if (ends) await host.end("commit");
       await closing;
 
-      // Within a second, whatever becomes of it.
-      expect(await held).toMatch(/duplicate|in-memory/);
+      expect(await held).toBe(ends ? "duplicate" : "in-memory");
       expect(outbox.durable).toBe(ends);
       expect(await sql("select count(*)::int as n from $schema.events")).toEqual([{ n: ends ? 502 : 501 }]);
       if (!ends) await host.end("commit");

@@ -106,7 +106,7 @@ function isNoOutage(create: (cut: Cut) => Promise<Outbox>, texts: readonly strin
       const outcomes = await Promise.all(events.map((event) => outbox.add(event)));
 
       expect(outcomes).toEqual(["queued", "queued", "queued"]);
-      await expect.poll(() => told.length, { timeout: 5_000 }).toBe(4);
+      await expect.poll(() => told.length).toBe(4);
       expect(cut.isDue).toBe(false);
       expect([...handed].sort()).toEqual([...events, postponed].map(({ id }) => id).sort());
       expect(new Set(told)).toEqual(

@@ -20,11 +20,11 @@ import {
   settleAll,
   someOf,
 } from "../../../helpers/disk-store.js";
-import { scratchDirectory } from "../../../helpers/scratch.js";
+import { removeAtOnce, scratchDirectory } from "../../../helpers/scratch.js";
 import { watched } from "../../../helpers/watched-outbox.js";
 
 test.each([
-  { what: "the directory", remove: (directory: string) => rmSync(directory, { recursive: true }) },
+  { what: "the directory", remove: (directory: string) => removeAtOnce(directory) },
   { what: "the file, and not its log,", remove: (directory: string) => rmSync(join(directory, "outbox.db")) },
 ])("the disk outbox loses nothing if $what is deleted under it, and says so", async ({ remove }) => {
   const visitor = stranger();
@@ -67,7 +67,7 @@ test("the disk outbox saves a deleted file's events once, whichever of its proce
   const [one, other] = [watched({ directory }), watched({ directory })];
   const events = someOf("payment", 50);
   for (const event of events) await one.outbox.add(event);
-  rmSync(directory, { recursive: true });
+  removeAtOnce(directory);
 
   one.start();
   other.start();
@@ -93,7 +93,7 @@ test("the disk outbox settles what it had claimed before the file was deleted, a
   await outbox.add(underWay);
   await until(() => handed.length === 2, "it was not handed over");
 
-  rmSync(directory, { recursive: true });
+  removeAtOnce(directory);
   // Takes a place that the event under way might have.
   const disk = openDisk(directory, { owner: "other" });
   await disk.append(...someOf("payment", 3));
@@ -198,7 +198,7 @@ test("the disk outbox saves a file that was deleted a moment before the outbox i
   const { directory, outbox } = watched();
   const event = sample("payment");
   await outbox.add(event);
-  rmSync(directory, { recursive: true });
+  removeAtOnce(directory);
 
   await outbox.close();
 
