@@ -54,8 +54,9 @@ export function testOrder(it: StageTests): void {
     const visitor = stranger();
     const [first, second, other] = [sample("click", visitor), sample("payment", visitor), sample("payment")];
 
-    (await stage.handOver(first, second)).settle(retryIn(500));
+    const { settle } = await stage.handOver(first, second);
     await stage.add(other);
+    settle(retryIn(500));
 
     await stage.delivers(other, first, second);
   });

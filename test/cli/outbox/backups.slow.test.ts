@@ -18,8 +18,7 @@ describe("a disk outbox that is restored", () => {
   });
 
   testRestore({
-    // A claim in the copy lasts until its lease ends: its process's lock file is not copied.
-    open: () => diskOutbox({ directory, leaseMs: 1_000 }),
+    open: (options) => diskOutbox({ directory, ...options }),
     where: () => [directory],
     async backUp() {
       const file = join(scratchDirectory(), "copy.db");

@@ -177,7 +177,7 @@ export function testDatabase(database: Database): void {
     });
 
     testRestore({
-      open: () => database.reopen({ leaseMs: 1_500 }),
+      open: database.reopen,
       where: () => here(),
       backUp: database.backUp,
     });

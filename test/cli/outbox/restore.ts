@@ -11,7 +11,7 @@ const MEANWHILE = 25;
 /** An outbox that can be copied while its host runs, and put back once that has ended. */
 export interface Restorable {
   /** Opens it, as a host does. */
-  open(): Outbox | Promise<Outbox>;
+  open(options?: { leaseMs: number }): Outbox | Promise<Outbox>;
   /** How the command line names it. */
   where(): readonly string[];
   /** Copies it. Resolves to what puts the copy back. */
@@ -49,8 +49,8 @@ export function testRestore({ open, where, backUp }: Restorable): void {
     expect(twiceIn(service.taken).length).toBeGreaterThanOrEqual(REPORTED - TAKEN_FIRST - 8);
   });
 
-  async function startHost(service: Shop) {
-    return startTracker({ baseUrl: service.url, outbox: await open() });
+  async function startHost(service: Shop, ...options: Parameters<typeof open>) {
+    return startTracker({ baseUrl: service.url, outbox: await open(...options) });
   }
 
   /**
@@ -58,12 +58,13 @@ export function testRestore({ open, where, backUp }: Restorable): void {
    * them were delivered since.
    */
   async function restoreOldBackup(service: Shop): Promise<void> {
-    const tracker = await startHost(service);
+    // What it has claimed in the copy is its own until its lease ends.
+    const tracker = await startHost(service, { leaseMs: 3_000 });
     await report(tracker, "before", REPORTED);
     await expect.poll(() => service.taken.length).toBe(TAKEN_FIRST);
     const [restore] = await Promise.all([backUp(), report(tracker, "meanwhile", MEANWHILE)]);
     service.open();
-    await expect.poll(() => tracker.stats().queued, { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => tracker.stats().queued, { timeout: 60_000 }).toBe(0);
     expect(tracker.stats().dead.unconfirmed).toBe(0);
     await tracker.close();
     expect(new Set(service.taken).size).toBe(REPORTED + MEANWHILE);
