@@ -209,6 +209,7 @@ describeInChromium("the dashboard", ({ openPage }) => {
     await letter(page, "order-1044").locator("code").selectText();
     await pay(tracker, "order-2001", 118);
     await expect.poll(() => figure("Held").textContent()).toBe("3");
+    await takes(tracker, "order-2000");
     expect(await discard.evaluate((button) => document.activeElement === button)).toBe(true);
     expect(await selected()).toBe("order-1044");
 
@@ -422,6 +423,13 @@ function pay(tracker: Affiliate, paymentId: string, leadValue = order.leadValue)
   return tracker.trackPayment({ ...order, paymentId, leadValue }, { sessionId: paymentId });
 }
 
+/** Has a payment delivered once the others are: two in a row in doubt pause their endpoint. */
+async function takes(tracker: Affiliate, paymentId: string): Promise<void> {
+  await expect.poll(() => tracker.stats().queued).toBe(0);
+  await pay(tracker, paymentId);
+  await expect.poll(() => tracker.stats().queued).toBe(0);
+}
+
 /**
  * Events of all kinds; some are refused, and of two payments it is not known whether they arrived.
  */
@@ -444,9 +452,11 @@ async function aBusyDay(tracker: Affiliate, service: FaultyService): Promise<voi
   const refused = { paymentId: "order-1042", customerEmail: "bad@shop.example", leadValue: 64.5 };
   await tracker.trackPayment(refused, { sessionId: "bad" });
   await tracker.trackClick({ affiliateReference: "bad-reference" }, { clickId: "c-unknown" });
-  for (let n = 0; n < 4; n++) await pay(tracker, `order-${1050 + n}`);
+  for (let n = 0; n < 2; n++) await pay(tracker, `order-${1050 + n}`);
   await pay(tracker, "order-1043", 118);
+  await takes(tracker, "order-1052");
   await pay(tracker, "order-1044", 1118.25);
+  await takes(tracker, "order-1053");
   await pay(tracker, "free", 0);
   await tracker.trackRegistration({ email: "cy@shop.example" });
   await tracker.trackPayment({ ...order, paymentId: "wrong", leadValue: -1 }, { sessionId: "s1" });

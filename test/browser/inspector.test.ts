@@ -3,6 +3,7 @@
 import type { Sandbox } from "express-affiliate/sandbox";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect, vi } from "vitest";
+import { freePort } from "../helpers/own-server.js";
 import {
   call,
   key,
@@ -385,7 +386,8 @@ describeInChromium("the inspector", ({ openPage }) => {
   });
 
   test("says that the sandbox has stopped, turns its buttons off, and finds it again", async () => {
-    const first = await startSandbox();
+    const inspectorPort = await freePort();
+    const first = await startSandbox({ inspectorPort });
     const page = await inspect(first);
     await openFaults(page);
     await page.getByRole("button", { name: "503" }).focus();
@@ -396,7 +398,7 @@ describeInChromium("the inspector", ({ openPage }) => {
       expect(await page.getByRole("button", { name }).isDisabled()).toBe(true);
     await expectAccessible(page, "inspector-stopped");
 
-    const second = await startSandbox({ inspectorPort: Number(new URL(first.inspectorUrl).port) });
+    const second = await startSandbox({ inspectorPort });
     await page.getByText("live", { exact: true }).waitFor();
     expect(await page.locator("#address").textContent()).toContain(second.url);
     expect(await page.getByRole("button", { name: "503" }).isEnabled()).toBe(true);

@@ -1,6 +1,7 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { ConnectionOptions } from "mysql2";
 import { directoryFor, freePort, HOST, type OwnServer, startServer, unprivileged } from "./own-server.js";
 
@@ -45,7 +46,7 @@ export async function startMariaDb(settings: Record<string, string | number> = {
   // A server that starts deletes all temporary tables in its directory, those of other servers too.
   const places = ["--no-defaults", `--datadir=${join(directory, "data")}`, `--tmpdir=${directory}`];
   const install = [...places, "--auth-root-authentication-method=normal", "--skip-test-db"];
-  execFileSync("mariadb-install-db", install, { ...owner, cwd: directory, stdio: "pipe" });
+  await promisify(execFile)("mariadb-install-db", install, { ...owner, cwd: directory });
 
   const port = await freePort();
   const flags = {
@@ -57,16 +58,12 @@ export async function startMariaDb(settings: Record<string, string | number> = {
     "init-file": join(directory, "init.sql"),
     ...settings,
   };
-  execFileSync("tee", [join(directory, "init.sql")], {
-    ...owner,
-    stdio: ["pipe", "ignore", "inherit"],
-    input: [
-      "create database if not exists shop;",
-      `create user if not exists '${USER}'@'%' identified by '${PASSWORD}';`,
-      `grant all on *.* to '${USER}'@'%' with grant option;`,
-      "",
-    ].join("\n"),
-  });
+  const init = [
+    "create database if not exists shop;",
+    `create user if not exists '${USER}'@'%' identified by '${PASSWORD}';`,
+    `grant all on *.* to '${USER}'@'%' with grant option;\n`,
+  ];
+  writeFileSync(flags["init-file"], init.join("\n"));
   const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
   const server = await startServer({
     command: [program, ...places, ...args],

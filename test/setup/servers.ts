@@ -31,6 +31,8 @@ export default async function shareServers(project: TestProject): Promise<(() =>
   const desk = createServer(async ({ url }, res) => {
     const path = url as keyof typeof STARTS;
     if (!starting.has(path)) starting.set(path, STARTS[path]());
+    // Else a test file may send its next request as the desk closes an idle connection.
+    res.setHeader("connection", "close");
     try {
       const server = await starting.get(path);
       res.end(JSON.stringify(server));
