@@ -10,10 +10,14 @@ import { linesLogger, startTracker } from "./helpers/tracker.js";
 
 const responds: RequestHandler = (_req, res) => void res.end();
 
-function shop(mount: (tracker: Affiliate) => RequestHandler) {
+function trackerAndInfos() {
   const infos: string[] = [];
   const logger = { info: (line: string) => infos.push(line), warn() {}, error() {} };
-  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", logger });
+  return { infos, tracker: startTracker({ baseUrl: "http://127.0.0.1:1", logger }) };
+}
+
+function shop(mount: (tracker: Affiliate) => RequestHandler) {
+  const { infos, tracker } = trackerAndInfos();
   const app = express().use(tracker);
   app.all("/", mount(tracker), responds);
   return { app, infos };
@@ -47,10 +51,9 @@ describe("outside production", () => {
   });
 
   it("a line says once that a report is a duplicate", async () => {
-    const logger = linesLogger();
-    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", logger });
+    const { tracker, infos } = trackerAndInfos();
     for (let nth = 0; nth < 3; nth++) await tracker.trackPayment(order, { sessionId: "s1" });
-    expect(logger.lines).toEqual([expect.stringContaining("is a duplicate: it was reported before")]);
+    expect(infos).toEqual([expect.stringContaining("is a duplicate: it was reported before")]);
   });
 
   it("nothing is said of a click that counts, nor of a page without a reference", async () => {

@@ -112,7 +112,7 @@ it("a process ends all the same if it cannot send what it has, and says what is 
 describe.concurrent("close", () => {
   it("returns in its time with the service hanging, and says what is left; what was sent is unconfirmed", async () => {
     const service = await faultyService({ onRequest: silent });
-    const run = host(["closes", service.url, slow]);
+    const run = host(["closes", service.url, slow], { SENT: "5" });
     expect((await run.over).code).toBe(0);
     const dead = run.said.filter((each) => each.dead);
     // One for each of the five visitors.

@@ -11,13 +11,13 @@ const delivery = { timeoutMs: 60_000 };
 
 /** The head of an answer, and later its body. `undefined`: the body never comes. */
 const late =
-  (status: number, body?: string, ms = 50): Behaviour =>
+  (status: number, body?: string): Behaviour =>
   (socket) => {
     socket.write(`HTTP/1.1 ${status} X\r\ntransfer-encoding: chunked\r\n\r\n`);
     if (body === undefined) return;
     const timer = setTimeout(() => {
       socket.write(`${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n`);
-    }, ms);
+    }, 5);
     onTestFinished(() => clearTimeout(timer));
   };
 

@@ -18,7 +18,9 @@ const spellings: ((text: string) => string)[] = [
 
 describe("what the service says of an event", () => {
   it("loses the event's ids, name and address, however they are spelt", () => {
-    const data = fc.record({ clickId: id, sessionId: id, customerName: name, email: fc.emailAddress() });
+    // The message itself is decoded: `%0a` in an address would be a new line in it.
+    const email = fc.emailAddress().filter((each) => !/[%=][0-9a-f]{2}|&#/i.test(each));
+    const data = fc.record({ clickId: id, sessionId: id, customerName: name, email });
     fc.assert(
       fc.property(data, fc.constantFrom(...spellings), (own, spell) => {
         const said = Object.values(own).map((each) => spell(each));

@@ -57,12 +57,12 @@ describe("an outgoing proxy that opens no tunnel", () => {
       baseUrl: beyond(service.url),
       allowInsecure: true,
       proxy: answer === 502 ? "environment" : proxy,
-      delivery: { connectTimeoutMs: 100 },
+      ...(answer === "silence" && { delivery: { connectTimeoutMs: 500 } }),
     });
     expectOneWarning(lines, says);
     expect(lines.join()).not.toMatch(/bob|pa55word|Ym9i/);
-    // The attempts that were under way; then the status endpoint, after 1 s.
-    expect(asked.length).toBeLessThanOrEqual(8 + 1);
+    // The eight attempts that were under way; then the status endpoint, after 1 s and perhaps 3 s.
+    expect(asked.length).toBeLessThan(PAYMENTS);
     expect(service.received).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ describe("the docs' code", () => {
     const sample = code.filter(({ page }) => page === "README.md");
     expect(sample).not.toEqual([]);
     expect(problemsIn([...ours, ...sample.map((block) => ({ ...block, info: "ts" }))])).toEqual([]);
-  }, 60_000);
+  });
 
   it("would not get away with a mistake", () => {
     const blocks = [
@@ -33,5 +33,5 @@ describe("the docs' code", () => {
       expect.stringContaining("README.md:31: Argument of type '{ paymentId: number; }'"),
       expect.stringContaining("README.md:40: Cannot find name 'supertest'"),
     ]);
-  }, 60_000);
+  });
 });

@@ -237,5 +237,5 @@ describe.each(everyGateway)("refunds of %s", (gateway) => {
       }),
       { numRuns: 6 },
     );
-  }, 30_000);
+  });
 });

@@ -61,7 +61,7 @@ test.for<[FaultMode, number]>([
 });
 
 test("a fault ends by itself when its time is up", async ({ sandbox }) => {
-  await sandbox.fail("503", { forMs: 500 });
+  await sandbox.fail("503", { forMs: 3_000 });
   expect(sandbox.fault).toMatchObject({ mode: "503", until: expect.any(String) });
   expect(await sendClick(sandbox)).toMatchObject({ status: 503 });
   await expect.poll(() => sandbox.fault.mode).toBe("ok");

@@ -118,7 +118,8 @@ it.each<[string, Behaviour, string]>([
   ["is answered by 103 alone", saying("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"), "ERR_DEADLINE"],
 ])("a request whose head left is ambiguous if it %s", async (_name, onRequest, code) => {
   const service = await faultyService({ onRequest });
-  const attempt = await transportTo(service.url, { timeoutMs: 200 }).send(post);
+  const timeoutMs = code === "ERR_DEADLINE" ? 1_000 : 10_000;
+  const attempt = await transportTo(service.url, { timeoutMs }).send(post);
   expect([judge(attempt), codeOf(attempt)]).toEqual(["ambiguous", code]);
   expect(service.requests).toHaveLength(1);
   expect(inspect(attempt, { depth: 9, showHidden: true })).not.toContain("secret-key");
@@ -137,7 +138,7 @@ describe("an answer whose head arrived", () => {
     ["is in chunks that are none", saying("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzzz\r\n")],
   ])("is delivered with its 200, though its body %s", async (_name, onRequest) => {
     const service = await faultyService({ onRequest });
-    const attempt = await transportTo(service.url, { timeoutMs: 200 }).send(post);
+    const attempt = await transportTo(service.url, { timeoutMs: 1_000 }).send(post);
     expect(attempt).toMatchObject({ type: "answer", status: 200 });
     expect(judge(attempt)).toBe("delivered");
   });
@@ -306,7 +307,7 @@ describe("connections", () => {
     const service = await faultyService({ onConnection, onRequest: answering(200, undefined, headers) });
     const transport = transportTo(service.url, { connections: 1 });
     expect(judge(await transport.send(post))).toBe("delivered");
-    await once(sockets[0] as Socket, "end", { signal: AbortSignal.timeout(3_000) });
+    await once(sockets[0] as Socket, "end", { signal: AbortSignal.timeout(15_000) });
     expect(judge(await transport.send(post))).toBe("delivered");
     expect(service.connections.total).toBe(2);
   });
