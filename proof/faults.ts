@@ -8,9 +8,12 @@
  * no name has this text.
  */
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { memoryOutbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { alone, floods } from "./faults/promises.js";
+import { standstill } from "./faults/standstill.js";
 import { ways } from "./faults/ways.js";
 import { type Opened, openWorld, type Promised, type World } from "./faults/world.js";
 import { kindFrom, open, startServer, UNFLUSHED } from "./outboxes/server.js";
@@ -28,9 +31,21 @@ interface Subject {
 
 const { options } = commandLine({ outbox: "", row: "", short: false });
 
+/** The disk outbox' files are in memory, as the servers are without flushes. */
+const MEMORY = existsSync("/dev/shm") ? "/dev/shm" : undefined;
+
 const LOCAL: readonly Subject[] = [
   { name: "memory", create: () => ({ outbox: memoryOutbox() }) },
-  { name: "disk", create: () => ({ outbox: diskOutbox({ directory: scratch() }) }) },
+  {
+    name: "disk",
+    create() {
+      const directory = scratch(undefined, MEMORY);
+      return {
+        outbox: diskOutbox({ directory }),
+        end: () => rm(directory, { recursive: true, maxRetries: 10 }),
+      };
+    },
+  },
 ];
 
 async function onServer(name: string): Promise<Subject> {
@@ -42,7 +57,7 @@ async function onServer(name: string): Promise<Subject> {
 
 async function subjects(): Promise<Subject[]> {
   const servers = Object.keys(UNFLUSHED);
-  if (options.short) return [inTurn("outbox", LOCAL), await onServer(inTurn("outbox", servers))];
+  if (options.short) return [inTurn("outbox", LOCAL), await onServer(inTurn("outbox on a server", servers))];
   const local = LOCAL.filter(({ name }) => [name, ""].includes(options.outbox));
   if (options.outbox !== "" && local.length > 0) return local;
   const named = options.outbox === "" ? servers : [options.outbox];
@@ -84,6 +99,7 @@ for (const subject of all) {
   broken += rows.filter(({ isKept }) => !isKept).length;
 }
 for (const { end } of all) await end?.();
+console.log(`\nFor ${Math.round(standstill())} ms, this process got no processor. No wait counts that.`);
 console.log(broken > 0 ? `\n${broken} promises are broken.` : "\nEvery promise was kept.");
 // `--row` may name none.
 const isEmpty = [...proven.values()].some((rows) => rows.length === 0);

@@ -5,7 +5,7 @@ import type { Promised, World } from "./world.js";
 
 const VISITORS = 40;
 const FAILS_FOR_MS = 10_000;
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 60_000;
 /** One more than the attempts at once. */
 const MOST_HELD = 9;
 
@@ -21,14 +21,16 @@ export const ways: readonly Promised[] = Object.entries(faults).map(([name, misb
     await settled(PATIENCE_MS);
     if (misbehave) settings.fault = () => misbehave;
     else await service.goAway();
+    const began = performance.now();
     await eachTracks(world, "payment", "payment");
     await settled(FAILS_FOR_MS);
     // Requests that it left hanging end with the failure.
     if (name.startsWith("hangs")) service.hangUp();
     settings.fault = () => undefined;
     await service.comeBack();
+    const failedForMs = performance.now() - began;
     await eachTracks(world, "payment", "payment");
-    await settled(PATIENCE_MS);
+    await settled(4 * failedForMs + PATIENCE_MS);
     return judge(world);
   },
 }));

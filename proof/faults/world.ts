@@ -2,6 +2,7 @@ import type { Attribution, EventKind, Outbox } from "express-affiliate";
 import { secondsUntil } from "../shared/seconds-until.js";
 import { answer, type Conduct, startService } from "../shared/service.js";
 import { keyOf, trackerOf, trackNth } from "../shared/tracker.js";
+import { standstill } from "./standstill.js";
 
 /** A situation: what was measured in it, in words, and whether that was promised. */
 export interface Promised {
@@ -34,6 +35,7 @@ export async function openWorld({ outbox, end }: Opened) {
   // Tables are made before time counts.
   await outbox.look();
   const addedAt = new Map<string, number>();
+  const stored = new Set<string>();
   let unsettled = 0;
   let number = 0;
   // By the notices, not by stats(): what an SQL server counts while others write is not exact.
@@ -48,6 +50,8 @@ export async function openWorld({ outbox, end }: Opened) {
     const receipt = await trackNth(tracker, kind, visitor, ++number, attribution);
     if (receipt.outcome !== "queued") throw new Error(`an event was ${receipt.outcome}`);
     const key = keyOf(receipt.id);
+    // Receipts wait for a second at most.
+    if (receipt.reason === undefined) stored.add(key);
     addedAt.set(key, performance.now());
     unsettled++;
     return key;
@@ -58,14 +62,21 @@ export async function openWorld({ outbox, end }: Opened) {
     settings,
     tracker,
     track,
+    /** Whether it was stored when it had its receipt. */
+    isStored: (key: string) => stored.has(key),
     /** The keys of all that was tracked. */
     tracked: () => [...addedAt.keys()],
-    /** The longest wait of these, in milliseconds; infinite if one was not taken. */
-    longest(keys: readonly string[]): number {
-      const takenAt = new Map(service.arrivals.toReversed().map(({ key, at }) => [key, at]));
-      const waits = keys.map(
-        (key) => (takenAt.get(key) ?? Number.POSITIVE_INFINITY) - (addedAt.get(key) as number),
-      );
+    /**
+     * The longest wait of these, in milliseconds, without the standstills in it; infinite if one is
+     * not taken within another 20 s.
+     */
+    async longest(keys: readonly string[]): Promise<number> {
+      const takenAt = () => new Map(service.arrivals.toReversed().map(({ key, at }) => [key, at]));
+      await secondsUntil(() => keys.every((key) => takenAt().has(key)), 20);
+      const waits = keys.map((key) => {
+        const [from, to] = [addedAt.get(key) as number, takenAt().get(key) ?? Number.POSITIVE_INFINITY];
+        return to - from - standstill(from, to);
+      });
       return Math.max(...waits);
     },
     async settled(timeoutMs: number): Promise<number> {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** A request as a service has read it. */
 export interface Asked {
@@ -78,9 +79,9 @@ export async function startService(conduct = well) {
       server.closeAllConnections();
       await once(server, "close");
     },
-    /** It listens again, on the same port. */
+    /** It listens again, on the same port: the system may have lent that to an outgoing connection. */
     async comeBack(): Promise<void> {
-      if (!server.listening) await listen(port);
+      while (!server.listening) await listen(port).catch(() => sleep(20));
     },
   };
 }
