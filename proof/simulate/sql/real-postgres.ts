@@ -88,8 +88,9 @@ export async function startRealPostgres(): Promise<RealServer> {
     kind: "postgres",
     session: open,
     async waiting() {
-      const text = "select count(*)::int as number from pg_stat_activity where wait_event_type = 'Lock'";
-      return ((await monitor(text)) as pg.QueryResult).rows[0].number;
+      // Not by `wait_event`: who has been given a lock says there that it waits until it has a processor.
+      const text = "select pid from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0";
+      return ((await monitor(text)) as pg.QueryResult).rows.map(({ pid }) => pid);
     },
     async cancel({ number }) {
       await monitor(`select pg_cancel_backend(${number})`);

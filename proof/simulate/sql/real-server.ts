@@ -34,8 +34,8 @@ export interface Session {
 export interface RealServer {
   readonly kind: SqlKind;
   session(): Promise<Session>;
-  /** How many sessions wait for a lock at this moment. */
-  waiting(): Promise<number>;
+  /** The numbers of the sessions that wait for a lock at this moment. */
+  waiting(): Promise<readonly number[]>;
   /** Ends what a session does at this moment. */
   cancel(session: Session): Promise<void>;
   /** Empties the outbox's tables, or removes them. */
