@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createSandbox } from "express-affiliate/sandbox";
@@ -22,7 +23,7 @@ export interface Means {
 
 const LOG_LINES = 60;
 /** Versions that were published later are not installed, so that a run is as the one before. */
-const PUBLISHED_BEFORE = "2026-11-25";
+const PUBLISHED_BEFORE = readFileSync(".ci/published-before", "utf8").trim();
 
 /** Installs an app and the package, patches it, walks it beside a sandbox, and ends it all. */
 export async function proveApp(name: string, app: App, means: Means): Promise<Shown> {
