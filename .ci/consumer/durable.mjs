@@ -11,6 +11,7 @@ import { diskOutbox } from "express-affiliate/disk";
 import { createSandbox } from "express-affiliate/sandbox";
 
 const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+const patience = { timeoutMs: 60_000 };
 const trackerOn = (directory, baseUrl, more) =>
   affiliate({ baseUrl, clientId: 1001, outbox: diskOutbox({ directory }), ...more });
 
@@ -25,14 +26,15 @@ if (reports) {
   const before = spawn(process.execPath, [fileURLToPath(import.meta.url), directory], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  await once(before.stdout, "data");
+  const ended = once(before, "exit");
+  await Promise.race([once(before.stdout, "data"), ended]);
   before.kill("SIGKILL");
-  await once(before, "exit");
+  await ended;
 
   const sandbox = await createSandbox();
   const after = trackerOn(directory, sandbox.url);
-  await sandbox.ledger.waitFor({ kind: "payment", customerEmail: payment.customerEmail });
-  assert.equal((await after.flush()).settled, true);
+  await sandbox.ledger.waitFor({ kind: "payment", customerEmail: payment.customerEmail }, patience);
+  assert.equal((await after.flush(patience)).settled, true);
   assert.equal((await after.trackPayment(payment, { sessionId: "s1" })).outcome, "duplicate");
   assert.deepEqual(await after.close(), { left: 0, durable: true });
   await sandbox.close();

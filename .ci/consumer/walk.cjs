@@ -68,7 +68,7 @@ exports.walk = async function walk({ express, affiliate, dashboard, memoryOutbox
   assert.equal((await fetch(admin)).status, 403);
   const page = await fetch(admin, { headers: { "x-operator": "ada" } });
   assert.match(await page.text(), /<title>Affiliate delivery<\/title>/);
-  assert.deepEqual(await tracker.flush(), { settled: true, left: 0 });
+  assert.deepEqual(await tracker.flush({ timeoutMs: 60_000 }), { settled: true, left: 0 });
   await assert.rejects(tracker.client.status("s1"), TrackingApiError);
   assert.deepEqual(
     received.filter((each) => !each.includes("/status/") || each.endsWith("/s1")),
