@@ -76,7 +76,7 @@ export default defineConfig({
       }),
       project("together", { include: [ALL], exclude: [...fast, ...ALONE, SLOW, BROWSER], isolate: false }),
       project("alone", { include: [...ALONE] }),
-      project("slow", { include: [SLOW], testTimeout: isAll ? 1_800_000 : 180_000 }),
+      project("slow", { include: [SLOW], testTimeout: isAll ? 1_800_000 : 600_000 }),
       // In Chromium; CHROMIUM names another than Debian's.
       project("browser", { include: [`${BROWSER}/*.test.ts`], testTimeout: 60_000 }),
     ],

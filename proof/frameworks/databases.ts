@@ -8,7 +8,7 @@ import { startPgBouncer } from "./pgbouncer.js";
 export async function startDatabases(options: { mysql: boolean; pgbouncer: boolean }) {
   const cluster = await startCluster({ fsync: "off" });
   const pgbouncer = options.pgbouncer ? await startPgBouncer(cluster) : undefined;
-  const mariaDb = options.mysql ? await startMariaDb() : undefined;
+  const mariaDb = options.mysql ? await startMariaDb({ "innodb-flush-log-at-trx-commit": 0 }) : undefined;
   const mysqlAdmin = mariaDb && (await mysql.createConnection(mariaDb.connection));
   const admin = new pg.Client({ connectionString: cluster.connectionString });
   await admin.connect();

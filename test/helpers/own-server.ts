@@ -118,7 +118,8 @@ export async function startServer(about: {
   // The process that started it may end by an error.
   const cleanUp = () => {
     server?.kill(signals.immediate);
-    rmSync(directory, { recursive: true, force: true });
+    // It writes until it has ended.
+    rmSync(directory, { recursive: true, force: true, maxRetries: 10 });
   };
   process.once("exit", cleanUp);
 

@@ -7,7 +7,7 @@ import { test } from "node:test";
 export async function showsFacts(command, ...args) {
   const child = spawn(command, args, {
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 90_000,
+    timeout: 240_000,
     killSignal: "SIGKILL",
   });
   let output = "";
