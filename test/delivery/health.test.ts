@@ -17,6 +17,16 @@ async function addMany({ add }: Rig, number: number, kind: "click" | "payment" =
 const startPoisoned = (reply: Reply) =>
   startDelivery({ reply: ({ body }) => (Object(body).sessionId === "poison" ? reply : yes) });
 
+it("one endpoint has at most three quarters of the slots", async () => {
+  const rig = startDelivery({ concurrency: 8, reply: () => ({ ...yes, afterMs: SECOND_MS }) });
+  await addMany(rig, 30, "payment");
+  await rig.clock.pass(MINUTE_MS);
+  const atOnce = rig.service.posts.map(
+    ({ at }) => rig.service.posts.filter((other) => at <= other.at && other.at < at + SECOND_MS).length,
+  );
+  expect(Math.max(...atOnce)).toBe(6);
+});
+
 describe("an outage of the origin", () => {
   it("begins after three attempts without a connection, of whatever endpoint, and pauses all of them", async () => {
     const rig = startDelivery({ concurrency: 1, reply: () => refused });
