@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { OutboxEvent } from "../../conversion/events.js";
 import type { Clock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
+import { setImmediate } from "../../shared/real-timers.js";
 import { inBatches } from "./batch.js";
 
 /** What became of an event. `full`: it was not stored. */
@@ -11,17 +12,21 @@ interface AppendRequest {
   readonly event: OutboxEvent;
   /** Called if the event waits for a host's transaction. */
   readonly waits: (() => void) | undefined;
+  /** How often what waits had failed when it came. */
+  readonly generation: number;
+  resolve(stored: Stored): void;
+  reject(error: unknown): void;
 }
 
 const AT_ONCE = 64;
 const LOOK_MS = 50;
-const AWAY_MS = 500;
 // Of the five seconds that a tracker's close() takes by default.
 const LOOKS_ON_CLOSING_MS = 3_000;
 
 /**
  * Stores events, many in one statement. One that a host's open transaction has just reported waits
- * for its end, and so do its visitor's later events; others go on.
+ * for its end, and so do its visitor's later events; others go on. If a look at one of these fails,
+ * all of them do: alone, it could be overtaken.
  *
  * @param options.attempt stores these in one transaction, or none of them, with each one's outcome.
  * What an earlier attempt of the same `report` has stored is no duplicate.
@@ -34,93 +39,138 @@ export function createAppend(options: {
   isBusy: (error: unknown) => boolean;
 }) {
   const { name, clock, attempt, isBusy } = options;
-  /** By names of their visitors: resolves once the last of the events that wait is stored. */
-  const waiting = new Map<string, Promise<void>>();
-  let lastLook: Promise<unknown> = Promise.resolve();
+  /** What waits for hosts' transactions, in order. */
+  const waiting = new Set<AppendRequest>();
+  let isLooking = false;
   let isClosed = false;
   let cancelEnd = () => {};
+  let generation = 0;
+  let failure: unknown;
 
   // One call at a time. If it fails, so does everything behind it: otherwise a later event could be
   // stored before an earlier one.
-  const inTurn = inBatches<AppendRequest, Stored>(storeInTurn, { max: AT_ONCE, failTogether: true });
-  async function storeInTurn(asked: readonly AppendRequest[]): Promise<(Stored | Promise<Stored>)[]> {
-    const taken = new Set(waiting.keys());
-    const stored = new Map<AppendRequest, Stored>();
-
-    const isFree = ({ event }: AppendRequest) => {
-      const keys = keysOf(event);
-      const isBehind = keys.some((key) => taken.has(key));
-      if (isBehind) for (const key of keys) taken.add(key);
-      return !isBehind;
-    };
+  const inTurn = inBatches<AppendRequest, undefined>(storeInTurn, { max: AT_ONCE, failTogether: true });
+  async function storeInTurn(asked: readonly AppendRequest[]): Promise<undefined[]> {
+    const left = new Set(asked);
+    const taken = new Set([...waiting].flatMap(keysOf));
 
     async function storeFree(some: readonly AppendRequest[]): Promise<void> {
-      const free = some.filter(isFree);
+      const free = some.filter((each) => isFree(each, taken));
       if (free.length === 0) return;
-      const events = free.map(({ event }) => event);
       try {
-        const outcomes = await attempt(events, randomUUID());
-        for (const [nth, each] of free.entries()) stored.set(each, outcomes[nth] as Stored);
+        const outcomes = await attempt(
+          free.map(({ event }) => event),
+          randomUUID(),
+        );
+        for (const [nth, each] of free.entries()) {
+          each.resolve(outcomes[nth] as Stored);
+          left.delete(each);
+        }
       } catch (error) {
         if (!isBusy(error)) throw error;
-        if (free.length === 1) for (const key of keysOf(events[0] as OutboxEvent)) taken.add(key);
+        if (free.length === 1) take(free[0] as AppendRequest, taken);
         // Alone, each shows whether it waits.
         else for (const each of free) await storeFree([each]);
       }
     }
 
+    throwIfBehindFailed(left);
     await storeFree(asked);
-    return asked.map((each) => stored.get(each) ?? wait(each));
+    throwIfBehindFailed(left);
+    for (const each of left) wait(each);
+    return [];
   }
 
-  /** Stores an event once nothing that came before it holds it up. */
-  function wait({ event, waits }: AppendRequest): Promise<Stored> {
-    waits?.();
-    const keys = keysOf(event);
-    const stored = Promise.all(keys.map((key) => waiting.get(key))).then(() => storeOnceFree(event));
-    const ended = stored
-      .catch(() => {})
-      .then(() => {
-        for (const key of keys) if (waiting.get(key) === ended) waiting.delete(key);
-      });
-    for (const key of keys) waiting.set(key, ended);
-    return stored;
+  function throwIfBehindFailed(some: ReadonlySet<AppendRequest>): void {
+    for (const each of some) if (each.generation !== generation) throw failure;
+  }
+
+  function wait(request: AppendRequest): void {
+    if (isClosed) {
+      request.reject(closedWhileWaiting(name));
+      return;
+    }
+    waiting.add(request);
+    request.waits?.();
+    if (!isLooking) void look();
+  }
+
+  /** Stores what waits, each once nothing that came before it holds it up. */
+  async function look(): Promise<void> {
+    isLooking = true;
+    try {
+      while (waiting.size > 0) {
+        await lookAtEach();
+        await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
+      }
+    } catch (error) {
+      failWaiting(error);
+    }
+    isLooking = false;
   }
 
   /** One at a time: the server makes each wait, on a connection of the host's pool. */
-  function look(event: OutboxEvent, report: string): Promise<Stored> {
-    const outcome = lastLook.then(async () => (await attempt([event], report))[0] as Stored);
-    lastLook = outcome.catch(() => {});
-    return outcome;
-  }
-
-  async function storeOnceFree(event: OutboxEvent): Promise<Stored> {
-    const report = randomUUID();
-    while (!isClosed) {
+  async function lookAtEach(): Promise<void> {
+    const taken = new Set<string>();
+    for (const each of waiting) {
+      if (isClosed) throw closedWhileWaiting(name);
+      if (!isFree(each, taken)) continue;
       try {
-        return await look(event, report);
+        const [outcome] = await attempt([each.event], randomUUID());
+        waiting.delete(each);
+        each.resolve(outcome as Stored);
       } catch (error) {
-        await new Promise<void>((resolve) => clock.after(isBusy(error) ? LOOK_MS : AWAY_MS, resolve));
+        if (!isBusy(error)) throw error;
+        take(each, taken);
       }
     }
-    throw new OutboxError(
-      "ERR_AFFILIATE_OUTBOX_CLOSED",
-      `${name}Outbox: closed while the host's own transaction about the same visitor was open`,
-    );
+  }
+
+  /** Also what comes before their callers know: it may have to go behind them. */
+  function failWaiting(error: unknown): void {
+    failure = error;
+    generation++;
+    setImmediate(() => generation++);
+    for (const { reject } of waiting) reject(error);
+    waiting.clear();
   }
 
   return {
-    append: (event: OutboxEvent, waits?: () => void): Promise<Stored> => inTurn({ event, waits }),
+    append: (event: OutboxEvent, waits?: () => void): Promise<Stored> =>
+      new Promise((resolve, reject) => {
+        inTurn({ event, waits, generation, resolve, reject }).catch(reject);
+      }),
     /** No event comes any more. Those that wait are still tried for a while. */
     stop(): void {
       cancelEnd = clock.after(LOOKS_ON_CLOSING_MS, () => {
         isClosed = true;
       });
     },
-    close: () => cancelEnd(),
+    close(): void {
+      isClosed = true;
+      cancelEnd();
+    },
   };
 }
 
-function keysOf({ id, data: { clickId, sessionId } }: OutboxEvent): string[] {
-  return [`id ${id}`, `click ${clickId ?? id}`, `session ${sessionId ?? id}`];
+/** Whether no event with one of its names is held up. If one is, so is this. */
+function isFree(request: AppendRequest, taken: Set<string>): boolean {
+  const isBehind = keysOf(request).some((key) => taken.has(key));
+  if (isBehind) take(request, taken);
+  return !isBehind;
+}
+
+function take(request: AppendRequest, taken: Set<string>): void {
+  for (const key of keysOf(request)) taken.add(key);
+}
+
+function keysOf({ event: { id, data } }: AppendRequest): string[] {
+  return [`id ${id}`, `click ${data.clickId ?? id}`, `session ${data.sessionId ?? id}`];
+}
+
+function closedWhileWaiting(name: string): OutboxError {
+  return new OutboxError(
+    "ERR_AFFILIATE_OUTBOX_CLOSED",
+    `${name}Outbox: closed while the host's own transaction about the same visitor was open`,
+  );
 }

@@ -2,17 +2,17 @@ import { setImmediate } from "../../shared/real-timers.js";
 
 interface BatchItem<Item, Result> {
   readonly item: Item;
-  resolve(result: Result | Promise<Result>): void;
+  resolve(result: Result): void;
   reject(error: unknown): void;
 }
 
 /**
  * Makes one call of many: items that come while a call is under way, or in one tick, go in the
- * next, at most `max`. `call` resolves to results in the items' order, or to promises of them. If it
- * rejects, so do its items; with `failTogether`, also those that wait.
+ * next, at most `max`. `call` resolves to results in the items' order. If it rejects, so do
+ * its items; with `failTogether`, also those that wait.
  */
 export function inBatches<Item, Result>(
-  call: (items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[]>,
+  call: (items: readonly Item[]) => Promise<readonly Result[]>,
   { max, failTogether = false }: { max: number; failTogether?: boolean },
 ): (item: Item) => Promise<Result> {
   const waiting: BatchItem<Item, Result>[] = [];
@@ -23,7 +23,7 @@ export function inBatches<Item, Result>(
       const batch = waiting.splice(0, max);
       try {
         const results = await call(batch.map(({ item }) => item));
-        for (const [nth, { resolve }] of batch.entries()) resolve(results[nth] as Result | Promise<Result>);
+        for (const [nth, { resolve }] of batch.entries()) resolve(results[nth] as Result);
       } catch (error) {
         for (const { reject } of batch) reject(error);
         if (failTogether) await failWaiting(error);

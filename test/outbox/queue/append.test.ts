@@ -13,7 +13,7 @@ function setUp(attempt: Attempt) {
   const clock = new FakeClock();
   const server = { attempt };
   const stored: OutboxEvent[] = [];
-  const { append } = createAppend({
+  const { append, stop, close } = createAppend({
     name: "mysql",
     clock,
     isBusy: (error) => error === BUSY,
@@ -23,7 +23,7 @@ function setUp(attempt: Attempt) {
       return events.map(() => "queued");
     },
   });
-  return { append, clock, server, stored };
+  return { append, stop, close, clock, server, stored };
 }
 
 test("an event that the server keeps waiting is found by storing each alone, and delays only its visitor's events", async () => {
@@ -63,4 +63,80 @@ test("what is held holds up no event that comes later, however long the server m
     await clock.pass(20);
     expect(stored).toHaveLength(number);
   }
+});
+
+test("what waits is looked at no more once the outbox is closed, and not for long while it closes", async () => {
+  let looks = 0;
+  const { append, clock, stop } = setUp(async (events) => {
+    if (events.length > 1) throw BUSY;
+    looks++;
+    await new Promise<void>((resolve) => clock.after(500, resolve));
+    throw BUSY;
+  });
+  const held = Array.from({ length: 20 }, () => sample("payment"));
+  const outcomes: string[] = [];
+  for (const event of held) void append(event).catch(({ code }) => outcomes.push(code));
+  await clock.pass(10_000);
+
+  stop();
+  await clock.pass(4_000);
+  expect(outcomes).toEqual(held.map(() => "ERR_AFFILIATE_OUTBOX_CLOSED"));
+
+  const late = setUp(() => {
+    looks++;
+    throw BUSY;
+  });
+  const rejected = expect(late.append(sample("payment"))).rejects.toMatchObject({
+    code: "ERR_AFFILIATE_OUTBOX_CLOSED",
+  });
+  await late.clock.pass(500);
+  late.stop();
+  late.close();
+  looks = 0;
+  await late.clock.pass(5_000);
+  expect(looks).toBe(0);
+  await rejected;
+});
+
+test("if a look fails, all that waits fails, and what came behind it, so that its caller keeps the order", async () => {
+  const visitor = stranger();
+  const [held, next, other, last] = [
+    sample("click", visitor),
+    sample("payment", visitor),
+    sample("payment"),
+    sample("payment", visitor),
+  ];
+  const { append, clock, server, stored } = setUp((events) => {
+    if (events.includes(held) || events.includes(other)) throw BUSY;
+  });
+  const failed: OutboxEvent[] = [];
+  const add = (event: OutboxEvent) => void append(event).catch(() => failed.push(event));
+  for (const event of [held, next, other]) add(event);
+  await clock.pass(500);
+  expect(failed).toEqual([]);
+
+  server.attempt = (events) => {
+    // As it comes while the look is under way.
+    if (events.includes(held) && failed.length === 0) add(last);
+    if (events.includes(held)) throw new Error("the server is away");
+  };
+  await clock.pass(50);
+  expect(failed).toEqual([held, next, other, last]);
+  expect(stored).toEqual([]);
+
+  add(held);
+  server.attempt = () => {};
+  await clock.pass(50);
+  expect(stored).toEqual([held]);
+});
+
+test("what is stored before its batch fails is answered as stored", async () => {
+  const [first, second, third] = [sample("payment"), sample("payment"), sample("payment")];
+  const { append, clock } = setUp((events) => {
+    if (events.length > 1) throw BUSY;
+    if (events.includes(second)) throw new Error("the server is away");
+  });
+  const outcomes = Promise.allSettled([first, second, third].map((event) => append(event)));
+  await clock.pass(0);
+  expect((await outcomes).map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
 });
