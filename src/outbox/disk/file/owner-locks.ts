@@ -49,17 +49,26 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
 
   function release(): void {
     if (!own) return;
-    rmSync(lockPathOf(owner), { force: true });
-    own.db.close();
+    drop(own.db, lockPathOf(owner));
     own = undefined;
   }
 
-  /** `before` is called while no process can take the lock. */
-  function hasEnded(other: string, before = () => {}): boolean {
+  /** Removes its file while no process can take the lock. Windows removes no open file. */
+  function drop(taken: Database, path: string): void {
+    const remove = () => rmSync(path, { force: true });
+    let isLeft = false;
+    harmless(remove, () => {
+      isLeft = true;
+    });
+    taken.close();
+    if (isLeft) harmless(remove);
+  }
+
+  function hasEnded(other: string, end = (taken: Database, _path: string) => taken.close()): boolean {
     if (other === owner || !lockFileOf(other)) return false;
-    const taken = lock(lockPathOf(other));
-    if (taken) before();
-    taken?.close();
+    const path = lockPathOf(other);
+    const taken = lock(path);
+    if (taken) end(taken, path);
     return taken !== undefined;
   }
 
@@ -82,7 +91,7 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
     removeEnded(owners: readonly string[]): void {
       harmless(() => {
         for (const other of others()) {
-          if (!owners.includes(other)) hasEnded(other, () => rmSync(lockPathOf(other), { force: true }));
+          if (!owners.includes(other)) hasEnded(other, drop);
         }
       });
     },

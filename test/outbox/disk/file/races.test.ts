@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test, vi } from "vitest";
@@ -8,9 +8,10 @@ import { sample } from "../../../contract/samples.js";
 import { diskOf, engine } from "../../../helpers/disk-store.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 
-/** Each is called once: before the next lock is taken, and after the next call of the file system. */
-const { beforeLock, afterCall } = vi.hoisted(() => ({
+/** Each is called once: before the next lock or removal, and after the next call of the file system. */
+const { beforeLock, beforeRemoval, afterCall } = vi.hoisted(() => ({
   beforeLock: [] as (() => void)[],
+  beforeRemoval: [] as (() => void)[],
   afterCall: { lstatSync: [] as (() => void)[], renameSync: [] as (() => void)[] },
 }));
 
@@ -21,7 +22,11 @@ vi.mock("node:fs", async (original) => {
     afterCall[name].shift()?.();
     return result;
   };
-  return { ...fs, lstatSync: hooked("lstatSync"), renameSync: hooked("renameSync") };
+  const rmSync: typeof fs.rmSync = (path, options) => {
+    beforeRemoval.shift()?.();
+    fs.rmSync(path, options);
+  };
+  return { ...fs, rmSync, lstatSync: hooked("lstatSync"), renameSync: hooked("renameSync") };
 });
 
 vi.mock("../../../../src/outbox/disk/file/sqlite.js", async (original) => {
@@ -43,6 +48,23 @@ test("the disk outbox keeps its lock file if another process removes it before i
   expect(other?.isGone("one")).toBe(false);
   one?.release();
   expect(existsSync(`${path}.owner-one`)).toBe(false);
+});
+
+test("the disk outbox removes a lock's file after closing it on a system that removes no open file", () => {
+  const path = join(scratchDirectory(), "outbox.db");
+  const own = createOwnerLocks(path, { engine, owner: "own" });
+  const isOpen = () => {
+    throw Object.assign(new Error("EBUSY"), { code: "EBUSY" });
+  };
+  writeFileSync(`${path}.owner-ended`, "");
+  beforeRemoval.push(isOpen);
+  own.removeEnded([]);
+  expect(existsSync(`${path}.owner-ended`)).toBe(false);
+
+  own.acquire();
+  beforeRemoval.push(isOpen);
+  own.release();
+  expect(existsSync(`${path}.owner-own`)).toBe(false);
 });
 
 test("the disk outbox leaves the log alone of a file that another process makes at the same moment", async () => {
