@@ -52,31 +52,30 @@ export function createLeases(
       }
     },
     /**
-     * Renews the leases. Waits for no lock: what is locked is about to be settled, or the next
-     * renewal finds it. If nothing can be locked, what it does not find is another process's.
+     * Renews the leases, and finds out which claims are another process's by now. Waits for no lock:
+     * what is locked is about to be settled, or the next renewal finds it.
      */
     async renew(): Promise<void> {
       if (underWay.size === 0) return;
       const since = momentBy(clock);
       const claims = [...underWay.values()];
       const visitors = claims.map(({ visitor }) => visitor);
-      const renewed = await database.transaction(async (tx) => {
-        const own = await tx.rows(
-          `select visitor, head from ${queues}
-           where turn = ${CLAIMED} and claimed_by = ? and visitor in (${marks(visitors)})${words.skipLocked}`,
-          [worker, ...visitors],
-        );
-        if (own.length > 0) {
+      const select = `select visitor, head from ${queues}
+        where turn = ${CLAIMED} and claimed_by = ? and visitor in (${marks(visitors)})`;
+      const [renewed, own] = await database.transaction(async (tx) => {
+        const found = await tx.rows(`${select}${words.skipLocked}`, [worker, ...visitors]);
+        if (found.length > 0) {
           await tx.write(
-            `update ${queues} set due_at = ${now} + ${leaseMs} where visitor in (${marks(own)})`,
-            own.map(({ visitor }) => visitor),
+            `update ${queues} set due_at = ${now} + ${leaseMs} where visitor in (${marks(found)})`,
+            found.map(({ visitor }) => visitor),
           );
         }
-        return new Set(own.map(({ head }) => Number(head)));
+        const all = found.length < claims.length ? await tx.rows(select, [worker, ...visitors]) : found;
+        return [found, all].map((rows) => new Set(rows.map(({ head }) => Number(head))));
       });
       for (const claim of claims) {
-        if (renewed.has(claim.seq)) claim.leasedSince = since;
-        else if (words.isSerial) claim.leasedSince = undefined;
+        if (renewed?.has(claim.seq)) claim.leasedSince = since;
+        else if (!own?.has(claim.seq)) claim.leasedSince = undefined;
       }
     },
   };

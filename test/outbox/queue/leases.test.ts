@@ -42,6 +42,18 @@ function testLeases(database: SqlDatabase): void {
     },
   );
 
+  test("a renewal finds out which claims another process has taken over", async () => {
+    await using stage = await Stage.open(() => create({ leaseMs: 1_000 }, clockAt()));
+    const taken = await stage.handOver(sample("payment"));
+    const own = await stage.handOver(sample("payment"));
+
+    await sql(
+      `update $t.queues set claimed_by = 'another' where visitor = (select visitor from $queued where id = '${taken.id}')`,
+    );
+    await expect.poll(() => taken.live.isHeld?.(), { timeout: 10_000 }).toBe(false);
+    expect(own.live.isHeld?.()).toBe(true);
+  });
+
   /** Has another process take over the one event, and hold it. */
   async function takeOver(other: Stage): Promise<Handed> {
     other.start();
