@@ -10,8 +10,9 @@ export const DUPLICATE = 1062;
 
 // ER_SERVER_SHUTDOWN; MariaDB's ER_CONNECTION_KILLED; MySQL's ER_SESSION_WAS_KILLED and
 // ER_CLIENT_INTERACTION_TIMEOUT. From a node that was demoted or left its cluster, and keeps
-// connections: ER_OPTION_PREVENTS_STATEMENT, ER_READ_ONLY_MODE, and Galera's ER_UNKNOWN_COM_ERROR.
-export const CONNECTION_ENDED = new Set([1053, 1927, 3169, 4031, 1290, 1836, 1047]);
+// connections: ER_OPTION_PREVENTS_STATEMENT, ER_READ_ONLY_MODE, and Galera's ER_UNKNOWN_COM_ERROR. From
+// one that a host has given back within a transaction: ER_CANT_CHANGE_TX_CHARACTERISTICS.
+export const CONNECTION_ENDED = new Set([1053, 1927, 3169, 4031, 1290, 1836, 1047, 1568]);
 
 /** The server's error number, however deep in a library's errors. */
 export function errnoOf(error: unknown): number | undefined {

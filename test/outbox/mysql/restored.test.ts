@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { openDatabase } from "../../../src/outbox/mysql/database.js";
+import { repeatWhereLost } from "../../../src/outbox/queue/connections.js";
 
 test.each(["rollback", "set innodb_lock_wait_timeout = 50"])(
   "a connection on which %s fails does not go back to the host's pool",
@@ -25,6 +26,28 @@ test.each(["rollback", "set innodb_lock_wait_timeout = 50"])(
     expect(ended).toEqual(["released", "destroyed"]);
   },
 );
+
+test("a connection that the host has given back within a transaction is replaced", async () => {
+  const ended: string[] = [];
+  const connectionOf = (isWithin: boolean) => ({
+    async query({ sql }: { sql: string }): Promise<[unknown, unknown]> {
+      if (isWithin && sql.startsWith("set transaction"))
+        throw Object.assign(new Error("a transaction is in progress"), { errno: 1568 });
+      if (sql.startsWith("select @@")) return [[{ autocommit: 1, patience: 50, packet: 2 ** 24 }], []];
+      return [[{ version: 1 }], []];
+    },
+    release: () => ended.push("released"),
+    destroy: () => ended.push("destroyed"),
+  });
+  const connections = [connectionOf(false), connectionOf(true), connectionOf(false)];
+  const pool = { getConnection: async () => connections.shift() };
+  const database = openDatabase(pool as never, { prefix: "affiliate_", migrate: false });
+  await database.ready();
+
+  const store = () => database.transaction(async () => "stored");
+  expect(await repeatWhereLost(store, database.isLost)).toBe("stored");
+  expect(ended).toEqual(["released", "destroyed", "released"]);
+});
 
 test("a write is committed though the host has turned `autocommit` off since the connection was used first", async () => {
   const asked: string[] = [];
