@@ -24,7 +24,7 @@ export interface MovedRow extends EventRow {
   readonly now: number;
 }
 
-export interface Moved {
+interface Moved {
   readonly moved: readonly MovedRow[];
   /** Clicks of visitors who have more than may wait, removed. */
   readonly shed: readonly OutboxEvent[];

@@ -31,7 +31,7 @@ export interface Enqueued {
 const NOTHING: Enqueued = { stored: [], shed: [] };
 
 /** An event that has a row, and is in no queue. */
-export interface Waiting extends Incoming {
+interface Waiting extends Incoming {
   readonly seq: number;
 }
 

@@ -16,7 +16,7 @@ export interface DiskClaim
     Pick<QueueClaim, "seq" | "visitor" | "endpoint" | "dueAt" | "isAsked"> {}
 
 /** What finds a claimed event again. */
-export type Claimed = Omit<DiskClaim, "isHeld" | "lane">;
+type Claimed = Omit<DiskClaim, "isHeld" | "lane">;
 
 /** What the host asks the thread to do with the file, and what it resolves to. */
 interface Requests {
