@@ -91,7 +91,7 @@ export function createQueue(
         ]),
       ),
   });
-  const letters = createDeadLetters(database, {
+  const { reviveInterrupted, ...letters } = createDeadLetters(database, {
     counts,
     scope,
     rememberMs,
@@ -107,7 +107,14 @@ export function createQueue(
     for (const [claim] of settled) claim.isAsked = true;
     const leaves = ([, { type }]: Settlement) => type === "delivered" || type === "dead";
     const effects = await counts.during(
-      () => database.transaction((tx) => settleIn(tx, settled, (claim) => repeated.has(claim))),
+      async () => {
+        const done = await database.transaction((tx) =>
+          settleIn(tx, settled, (claim) => repeated.has(claim)),
+        );
+        // If this fails, nothing is counted: the repetition counts.
+        await reviveUnsent(settled);
+        return done;
+      },
       (done) => settled.flatMap((each, nth) => (done[nth]?.hasLeft ? leaving(each) : [])),
       settled.filter(leaves).length,
     );
@@ -115,12 +122,15 @@ export function createQueue(
       underWay.delete(seq);
       if (verdict.type === "dead" && effects[nth]?.hasLeft) onDeath(deathSizeOf(event, verdict));
     }
-    for (const [claim, { type }] of settled) {
-      // Another process may have made a dead letter of a payment that was never sent.
-      const isUnsent = type === "release" && !claim.interrupted;
-      if (isUnsent && !claim.isHeld()) await letters.reviveInterrupted(claim.event);
-    }
     return effects.map(({ isActedOn }) => isActedOn);
+  }
+
+  /** Another process may have made dead letters of payments that were never sent. */
+  async function reviveUnsent(settled: readonly Settlement[]): Promise<void> {
+    for (const [claim, { type }] of settled) {
+      const isUnsent = type === "release" && !claim.interrupted;
+      if (isUnsent && !claim.isHeld()) await reviveInterrupted(claim.event);
+    }
   }
 
   /** On a server, none has bounds by bytes. */
