@@ -172,7 +172,7 @@ export function createQueueOutbox(
       again(clock, leaseMs / 3, queue.renew),
       again(clock, countAgainIn, counts.take),
       again(clock, RELEASED_EVERY_MS, releaseAll),
-      again(clock, Math.max(UPKEEP_MS, leaseMs), async () => {
+      again(clock, UPKEEP_MS, async () => {
         await tellCautions();
         await queue.upkeep();
       }),

@@ -43,7 +43,7 @@ import { createUpkeep } from "./upkeep.js";
 export type Queue = ReturnType<typeof createQueue>;
 
 const PAYMENT = priorityOf("payment");
-// Each running process can renew its leases by the new time, even if they are longer than ours.
+// A process whose lease is at most three times that renews it meanwhile by the new time.
 const LEAST_PATIENCE_MS = 60_000;
 
 /** The one queue, over any database: see README.md. */

@@ -12,7 +12,8 @@ const FARTHEST_MS = 2 * 3_600_000;
 /**
  * Once a minute. Several processes may do so at a time.
  *
- * @param options.patienceMs each running process renews its leases more often.
+ * @param options.patienceMs a process renews its leases more often, unless they are longer than three
+ * times that: then another one may take its claims over.
  */
 export function createUpkeep(
   database: Database,
