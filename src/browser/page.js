@@ -12,7 +12,12 @@ let drawPage = () => {};
 /** Draws the page, and again with every change. */
 export function startPage(Page, first) {
   Object.assign(shown, first);
-  drawPage = () => render(html`<${Page} ...${shown} />`, document.body);
+  drawPage = () => {
+    const focused = document.activeElement;
+    render(html`<${Page} ...${shown} />`, document.body);
+    // Without `moveBefore`, an element that moves loses it.
+    if (focused?.isConnected && document.activeElement !== focused) focused.focus({ preventScroll: true });
+  };
   drawPage();
 }
 
