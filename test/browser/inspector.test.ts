@@ -104,6 +104,18 @@ describeInChromium("the inspector", ({ openPage }) => {
       ]);
     });
 
+    test("is linked as a whole, and a screen reader hears of each registration and payment", async ({
+      sandbox,
+    }) => {
+      await sendClick(sandbox);
+      await sendRegistration(sandbox);
+      const page = await inspect(sandbox);
+      const news = page.getByRole("status").getByText("All linked:");
+      await expect.poll(() => news.textContent()).toBe("All linked: 1 registration.");
+      await sendPayment(sandbox);
+      await expect.poll(() => news.textContent()).toBe("All linked: 1 registration, 1 payment.");
+    });
+
     test("shows a few affiliates, and all when asked", async ({ sandbox }) => {
       for (let each = 0; each < 8; each += 1)
         await sendClick(sandbox, { affiliateReference: `A${each}`, clickId: `c${each}` });

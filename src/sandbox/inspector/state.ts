@@ -30,11 +30,12 @@ export function stateFor(ledger: LedgerStore, faults: Faults, view: View) {
   };
 }
 
-/** The most valuable, and what was linked to no click. */
+/** The most valuable, and what was linked to no click; with the leads of all. */
 function affiliatesFor(ledger: LedgerStore, { affiliates: count }: View) {
   const all = ledger.affiliates();
   const shown = all.filter(({ affiliateReference }, index) => index < count || affiliateReference === null);
-  return { total: all.length, shown };
+  const sum = (of: "registrations" | "payments") => all.reduce((total, totals) => total + totals[of], 0);
+  return { total: all.length, shown, registrations: sum("registrations"), payments: sum("payments") };
 }
 
 function isWanted({ clicks, registrations, payments }: Visitor, { search }: View): boolean {
@@ -176,7 +177,7 @@ const schema = z.object({
   requests: count(100),
 });
 
-export type View = z.output<typeof schema>;
+type View = z.output<typeof schema>;
 
 /** The view in an address's query. What is invalid counts as left out. */
 export function readView(address: string): View {

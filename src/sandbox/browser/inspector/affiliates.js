@@ -3,13 +3,12 @@ import { html } from "../../../browser/page.js";
 import { amount, countOf, foreign, mark } from "../../../browser/pieces.js";
 import { more } from "./feed.js";
 
-/** Whether all registrations and payments count for an affiliate. */
+/** Whether all registrations and payments count for an affiliate. A screen reader reads each change of it. */
 export function Linking({ affiliates = { shown: [] } }) {
-  const isLead = ({ registrations, payments }) => registrations + payments > 0;
   const lost = affiliates.shown.find(({ affiliateReference }) => affiliateReference === null);
   if (lost) return html`<p class="lost">${mark("lost")}Linked to no affiliate: ${countsIn(lost)}.</p>`;
-  if (!affiliates.shown.some(isLead)) return null;
-  return html`<p>${mark("linked")}Every registration and payment is linked to an affiliate.</p>`;
+  const leads = countsIn(affiliates);
+  return leads && html`<p>${mark("linked")}All linked: ${leads}.</p>`;
 }
 
 function countsIn({ clicks, registrations, payments }) {
@@ -32,6 +31,6 @@ export function Affiliates({ affiliates = { shown: [], total: 0 } }) {
   return html`
     <h2 class="unseen">Affiliates</h2>
     <ul id="affiliates" class="tiles">${affiliates.shown.map(tile)}</ul>
-    <p id="affiliates-more" class="more">${more("affiliates", affiliates)}</p>
+    <p class="more">${more("affiliates", affiliates)}</p>
   `;
 }
