@@ -34,7 +34,7 @@ export interface FaultOptions {
   forMs?: number | undefined;
   /** For `slow`: how much later the answer leaves, in milliseconds. Default 2000. */
   delayMs?: number | undefined;
-  /** For `429`: the value of `Retry-After`, in seconds. Default 1. */
+  /** For `429`: the value of `Retry-After`, in whole seconds. Default 1. */
   retryAfterSeconds?: number | undefined;
 }
 
@@ -59,7 +59,7 @@ const schema = z.strictObject({
   mode: z.enum(faultModes),
   forMs: ms,
   delayMs: ms,
-  retryAfterSeconds: z.optional(z.number()),
+  retryAfterSeconds: z.optional(z.int().check(z.minimum(0))),
 });
 
 export type Faults = ReturnType<typeof createFaults>;
@@ -78,9 +78,11 @@ export function createFaults(enforce: (fault: Fault) => void | Promise<void>) {
   async function set(mode: FaultMode, options: FaultOptions = {}): Promise<void> {
     const { success, data } = schema.safeParse({ ...options, mode });
     if (!success) {
+      const [what, how] = [mode, options].map((part) => JSON.stringify(part));
       throw new TypeError(
-        `A fault is { mode, forMs?, delayMs?, retryAfterSeconds? }, with mode ${faultModes.join(", ")}, ` +
-          `and up to ${MAX_TIMER_MS} ms.`,
+        `sandbox: there is no fault ${what}${how === "{}" ? "" : ` with ${how}`}; ` +
+          "a fault is { mode, forMs?, delayMs?, retryAfterSeconds? }, " +
+          `with mode ${faultModes.join(", ")}, up to ${MAX_TIMER_MS} ms, and whole seconds`,
       );
     }
     if (stopped) return;

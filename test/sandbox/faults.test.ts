@@ -75,13 +75,17 @@ test("a second fault replaces the first and its end", async ({ sandbox }) => {
 });
 
 test("a fault that does not exist is refused with those that do", async ({ sandbox }) => {
-  await expect(sandbox.fail("asleep" as FaultMode)).rejects.toThrow(/^A fault is .*reset-after/);
+  await expect(sandbox.fail("asleep" as FaultMode)).rejects.toThrow(
+    /^sandbox: there is no fault "asleep"; a fault is .*reset-after/,
+  );
 });
 
-test.for([{ forMs: 3e9 }, { delayMs: 3e9 }])(
-  "a fault of %j is refused: no timer is so long",
+// No timer is so long; no header has fractions.
+test.for([{ forMs: 3e9 }, { delayMs: 3e9 }, { retryAfterSeconds: 0.5 }, { retryAfterSeconds: -1 }])(
+  "a fault of %j is refused",
   async (options, { sandbox }) => {
-    await expect(sandbox.fail("slow", options)).rejects.toThrow(/^A fault is .* up to 2147483647 ms/);
+    const refused = `sandbox: there is no fault "slow" with ${JSON.stringify(options)}; a fault is `;
+    await expect(sandbox.fail("slow", options)).rejects.toThrow(refused);
     expect(sandbox.fault.mode).toBe("ok");
   },
 );
