@@ -1,10 +1,10 @@
 import { once } from "node:events";
-import { access, readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { access, chmod, readdir, readFile, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Sandbox } from "express-affiliate/sandbox";
-import { expect, test } from "vitest";
-import { openDatabase } from "../../src/sandbox/ledger/file.js";
+import { expect, onTestFinished, test } from "vitest";
+import { closeLedgerFile, openDatabase, openLedgerFile } from "../../src/sandbox/ledger/file.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { runNode, userProject } from "../helpers/user-project.js";
 import { sendClick, sendPayment, sendRegistration, startSandbox } from "./helpers.js";
@@ -34,12 +34,17 @@ const modesIn = async (folder: string) => {
   return Object.fromEntries(await Promise.all(modes));
 };
 
-test("its files are the user's alone", async () => {
+test("its files are the user's alone, also those that others could read before", async () => {
   const file = temporaryFile();
-  await sendClick(await startSandbox({ file }));
-  const modes = await modesIn(dirname(file));
-  expect(modes).toMatchObject({ "ledger.db": 0o600, "ledger.db-wal": 0o600 });
-  expect(new Set(Object.values(modes))).toEqual(new Set([0o600]));
+  for (const _ of ["new", "old"]) {
+    const sandbox = await startSandbox({ file });
+    await sendClick(sandbox);
+    const modes = await modesIn(dirname(file));
+    expect(modes).toMatchObject({ "ledger.db": 0o600, "ledger.db-wal": 0o600 });
+    expect(new Set(Object.values(modes))).toEqual(new Set([0o600]));
+    await sandbox.close();
+    await chmod(file, 0o644);
+  }
 });
 
 test("what was answered is there after kill -9, and so are the answers to an Idempotency-Key", async () => {
@@ -91,7 +96,9 @@ test("the sandbox leaves nothing but the file itself when it closes", async () =
 test("the sandbox leaves alone a file that is something else", async () => {
   const text = temporaryFile("notes.txt");
   await writeFile(text, "these are notes, and no database ".repeat(100));
+  await chmod(text, 0o644);
   await expect(startSandbox({ file: text })).rejects.toThrow(`sandbox: ${text} is not a SQLite database`);
+  expect(await modesIn(dirname(text))).toEqual({ "notes.txt": 0o644 });
 
   for (const journal of ["delete", "wal"]) {
     const other = temporaryFile("shop.db");
@@ -109,10 +116,24 @@ test("the sandbox leaves alone a file that is something else", async () => {
 
 test("the sandbox keeps another process out also after this one has tried the file a second time", async () => {
   const file = temporaryFile();
+  const link = `${file}-link`;
+  await symlink(file, link);
   await startSandbox({ file });
-  await expect(startSandbox({ file })).rejects.toThrow("in use by another sandbox");
+  for (const name of [file, link])
+    await expect(startSandbox({ file: name })).rejects.toThrow("in use by another sandbox");
   const other = await runProcess(file, "ignore");
   expect(await once(other, "exit")).toEqual([1, null]);
+});
+
+test("a ledger can be opened again if the working directory changed meanwhile", () => {
+  const file = temporaryFile();
+  const before = process.cwd();
+  onTestFinished(() => process.chdir(before));
+  process.chdir(dirname(file));
+  const ledger = openLedgerFile(basename(file));
+  process.chdir(before);
+  closeLedgerFile(ledger);
+  closeLedgerFile(openLedgerFile(file));
 });
 
 test("the sandbox names the file and the reason when it cannot be opened", async () => {

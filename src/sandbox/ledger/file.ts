@@ -1,5 +1,5 @@
-import { closeSync, openSync, readSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { closeSync, existsSync, fchmodSync, openSync, readSync, realpathSync } from "node:fs";
+import { join } from "node:path";
 
 export const IN_MEMORY = ":memory:";
 
@@ -39,8 +39,8 @@ const tables = `
   ) strict, without rowid;
 `;
 
-/** Opened by this process. */
-const openFiles = new Set<string>();
+/** The files that this process has open, under their real paths. */
+const openFiles = new Map<Database, string>();
 
 /**
  * Opens or creates a ledger. Locks it for this process: the system releases the lock, however the
@@ -54,7 +54,7 @@ export function openLedgerFile(file: string): Database {
     // The mark first: in the journal of `wal`, it could reach the file after a `kill -9`.
     database.exec(`pragma locking_mode = exclusive; pragma application_id = ${APPLICATION_ID};
       pragma journal_mode = wal; begin exclusive; ${tables} commit; pragma synchronous = normal;`);
-    if (file !== IN_MEMORY) openFiles.add(resolve(file));
+    if (file !== IN_MEMORY) openFiles.set(database, realpathSync(file));
     return database;
   } catch (error) {
     database?.close();
@@ -67,30 +67,35 @@ export function openLedgerFile(file: string): Database {
  * `@photostructure/sqlite` keeps a closed database open until its statements are collected as
  * garbage.
  */
-export function closeLedgerFile(database: Database, file: string): void {
+export function closeLedgerFile(database: Database): void {
   database.exec(
     "pragma journal_mode = delete; pragma locking_mode = normal; select count(*) from sqlite_schema;",
   );
   database.close();
-  openFiles.delete(resolve(file));
+  openFiles.delete(database);
 }
 
 /**
  * Reads the header as bytes, because SQLite would create files beside it, and would change it if a
  * journal was left over. Not of a file that this process has open: closing it would release the
- * lock. Creates a file for this user alone, as it has customers' addresses; SQLite gives those
- * beside it the same rights.
+ * lock. Makes the file this user's alone, as it has customers' addresses; SQLite gives those beside
+ * it the same rights.
  */
 function refuseForeignFile(file: string): void {
-  if (openFiles.has(resolve(file))) throw new Error("database is locked");
+  if (existsSync(file) && [...openFiles.values()].includes(realpathSync(file)))
+    throw new Error("database is locked");
   const header = Buffer.alloc(100);
   const opened = openSync(file, "a+", 0o600);
-  const length = readSync(opened, header, 0, header.length, 0);
-  closeSync(opened);
-  if (length === 0) return;
-  if (header.toString("latin1", 0, 16) !== "SQLite format 3\0") throw new Error("file is not a database");
-  if (header.readUInt32BE(68) !== APPLICATION_ID)
-    throw new Error(`sandbox: ${file} is a database of something else; choose another file`);
+  try {
+    const isEmpty = readSync(opened, header, 0, header.length, 0) === 0;
+    if (!isEmpty && header.toString("latin1", 0, 16) !== "SQLite format 3\0")
+      throw new Error("file is not a database");
+    if (!isEmpty && header.readUInt32BE(68) !== APPLICATION_ID)
+      throw new Error(`sandbox: ${file} is a database of something else; choose another file`);
+    fchmodSync(opened, 0o600);
+  } finally {
+    closeSync(opened);
+  }
 }
 
 const PROBLEMS: readonly (readonly [of: RegExp, says: string])[] = [

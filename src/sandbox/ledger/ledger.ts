@@ -138,12 +138,12 @@ export function openLedger(file = IN_MEMORY): LedgerStore {
     },
     close() {
       events.emit("close");
-      closeLedgerFile(database, file);
+      closeLedgerFile(database);
     },
   };
 }
 
-export type LedgerEvents = EventEmitter<{ entry: [Entry]; clear: []; close: [] }>;
+type LedgerEvents = EventEmitter<{ entry: [Entry]; clear: []; close: [] }>;
 
 /** After a flood, 5000 requests with their bodies would be hundreds of megabytes. */
 const MOST_SAID = 20;
