@@ -108,6 +108,8 @@ async function takeInAll(takeIn: TakeIn, store: Store): Promise<void> {
 
 // Chosen: a copy that is being written changes more often.
 const LEFT_MS = 60 * 60 * 1_000;
+/** What follows the target's name. */
+const PART = /^\.[\da-f-]{36}\.part(-journal)?$/;
 
 /**
  * Returns the copy's bytes. A copy that is not whole yet has a name of its own that ends with
@@ -119,9 +121,9 @@ export function copyInto(db: Database, target: string): number {
   rmSync(target);
   for (const name of readdirSync(dirname(target))) {
     const file = join(dirname(target), name);
-    if (!file.startsWith(`${target}.`) || !/\.part(-journal)?$/.test(file)) continue;
-    const changedAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    if (Date.now() - changedAt >= LEFT_MS) rmSync(file, { force: true });
+    if (!file.startsWith(target) || !PART.test(file.slice(target.length))) continue;
+    const found = statSync(file, { throwIfNoEntry: false });
+    if (found?.isFile() && Date.now() - found.mtimeMs >= LEFT_MS) rmSync(file, { force: true });
   }
   // For this user alone: SQLite writes into an empty file as well, and would make one that others
   // can read.

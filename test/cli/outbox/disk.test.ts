@@ -1,4 +1,13 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
@@ -151,18 +160,24 @@ describe("backup", () => {
 
   it("gives a copy its name once it is whole, and removes what a killed command has left an hour ago", () => {
     const target = join(scratchDirectory(), "copy.db");
-    const left = [`${target}.1.part`, `${target}.1.part-journal`, `${target}.2.part`];
-    for (const file of left) writeFileSync(file, "not whole");
+    const [old, young] = [`${target}.${randomUUID()}.part`, `${target}.${randomUUID()}.part`];
+    const [others, folder] = [`${target}.of-others.part`, `${target}.${randomUUID()}.part`];
+    for (const file of [old, `${old}-journal`, young, others]) writeFileSync(file, "not whole");
+    mkdirSync(folder);
     const before = new Date(Date.now() - HOUR_MS);
-    for (const file of left.slice(0, 2)) utimesSync(file, before, before);
+    for (const file of [old, `${old}-journal`, others, folder]) utimesSync(file, before, before);
     const run = (file: string) => {
-      expect(left.filter(existsSync)).toEqual([left[2]]);
+      expect([old, `${old}-journal`, young, others, folder].filter(existsSync)).toEqual([
+        young,
+        others,
+        folder,
+      ]);
       expect(existsSync(target)).toBe(false);
       writeFileSync(file, "whole");
     };
     expect(copyInto(copying(run), target)).toBe(5);
     expect(readFileSync(target, "utf8")).toBe("whole");
-    expect(readdirSync(dirname(target))).toEqual(["copy.db", "copy.db.2.part"]);
+    expect(readdirSync(dirname(target))).toHaveLength(4);
   });
 
   it("gives no name to an unfinished copy if two begin at once", () => {
