@@ -36,7 +36,7 @@ export function openMysql(url: string, prefix = "affiliate_") {
     "MySQL",
     "ERR_AFFILIATE_MYSQL_DRIVER",
   );
-  const { pathname, searchParams } = new URL(url);
+  const { hostname, pathname, searchParams } = new URL(url);
   if (pathname.length < 2) {
     throw problem(
       "ERR_AFFILIATE_MYSQL_TABLES",
@@ -51,7 +51,9 @@ export function openMysql(url: string, prefix = "affiliate_") {
   }
   const hasTls = searchParams.has("ssl") && searchParams.get("ssl") !== "false";
   const tls = hasTls && { ssl: {} };
-  const pool = createPool({ uri: url, ...tls, connectionLimit: 1, connectTimeout: TIMEOUT_MS });
+  // The driver's 3.9 would look for a name in brackets.
+  const ipv6 = hostname.startsWith("[") && { host: hostname.slice(1, -1) };
+  const pool = createPool({ uri: url, ...ipv6, ...tls, connectionLimit: 1, connectTimeout: TIMEOUT_MS });
   return openedIn(mysqlOutbox({ pool, prefix, migrate: false }), pool, async () => {
     const [rows] = await pool.query(
       "select count(*) as number from information_schema.processlist where db = database() and id <> connection_id()",
