@@ -32,5 +32,6 @@ function lineOf({ type, text }: CheckResult): string {
 
 /** In this colour, if standard output has colours. */
 export function painted(text: string, color: "green" | "red" | "yellow" | "dim"): string {
-  return styleText(color, text);
+  // Before Node 22.8, `styleText` does not ask.
+  return process.stdout.hasColors?.() ? styleText(color, text) : text;
 }
