@@ -168,13 +168,13 @@ async function* examine(
   tlsSetting: CheckResult | undefined,
 ): AsyncGenerator<CheckResult> {
   if (tlsSetting) yield tlsSetting;
-  if (target) yield* examineService(target, flags);
+  if (target) yield* examineService(tlsSetting ? { ...target, apiKey: undefined } : target, flags);
   if (location) yield* checkOutbox(location, target?.clientId, flags.last);
 }
 
 /** Yields findings as they come. */
 async function* examineService(target: Target, flags: Flags): AsyncGenerator<CheckResult> {
-  yield* checkStatus(target);
+  if (!(yield* checkStatus(target))) return;
   if (flags.session !== undefined) yield await checkSession(target, flags.session);
   if (flags["send-test-click"]) yield* sendTestClick(target);
   else yield noTestClick(target);

@@ -58,23 +58,30 @@ function reasonOf({ apiKey }: Target, attempt: Attempt): string {
 export function checkTlsSetting(env: NodeJS.ProcessEnv): CheckResult | undefined {
   if (env.NODE_TLS_REJECT_UNAUTHORIZED !== "0") return undefined;
   return wrong(
-    "NODE_TLS_REJECT_UNAUTHORIZED is 0: no certificate is checked, and anybody on the way can read the key; " +
-      "unset it, and name the authority's file in NODE_EXTRA_CA_CERTS",
+    "NODE_TLS_REJECT_UNAUTHORIZED is 0: no certificate is checked, and anybody on the way could read a key, so " +
+      "none is sent; unset the variable, and name the authority's file in NODE_EXTRA_CA_CERTS",
   );
 }
 
-/** Whether the status endpoint (§4.5) answers with and without the key, and its clock is right. */
-export async function* checkStatus(target: Target): AsyncGenerator<CheckResult> {
+/**
+ * Whether the status endpoint (§4.5) answers with and without the key, and its clock is right.
+ * Returns whether there was an answer.
+ */
+export async function* checkStatus(target: Target): AsyncGenerator<CheckResult, boolean> {
   const { baseUrl, calls, apiKey } = target;
   if (baseUrl.protocol === "http:")
     yield note("plain http: the key and customers' addresses travel in the open; fine on this machine");
   const call = calls.status("express-affiliate-doctor");
   const bare = await ask(target, call, undefined);
   const answeredAt = Date.now();
-  if (bare.type === "no-answer") return yield wrong(`the service does not answer: ${reasonOf(target, bare)}`);
+  if (bare.type === "no-answer") {
+    yield wrong(`the service does not answer: ${reasonOf(target, bare)}`);
+    return false;
+  }
   yield withoutKey(target, bare);
   if (apiKey) yield withKey(target, await ask(target, call, apiKey));
   yield compareClocks(bare, answeredAt);
+  return true;
 }
 
 function withoutKey(target: Target, answer: Answer): CheckResult {
@@ -85,7 +92,7 @@ function withoutKey(target: Target, answer: Answer): CheckResult {
     );
   return target.apiKey
     ? well("the status endpoint wants a key: 401 without one")
-    : note("the status endpoint wants a key, and none was given (--api-key-env NAME)");
+    : note("the status endpoint wants a key, and none was sent (--api-key-env NAME)");
 }
 
 function withKey(target: Target, attempt: Attempt): CheckResult {

@@ -47,11 +47,13 @@ describe("doctor", () => {
     expect(sandbox.ledger.requests().map(({ method }) => method)).toEqual(["GET", "GET"]);
   });
 
-  it("finds NODE_TLS_REJECT_UNAUTHORIZED=0 wrong", async ({ address }) => {
-    const { code, out } = await doctor(address, { env: { NODE_TLS_REJECT_UNAUTHORIZED: "0" } });
+  it("finds NODE_TLS_REJECT_UNAUTHORIZED=0 wrong, and sends no key", async ({ sandbox, address }) => {
+    const env = { TRACKING_KEY: KEY, NODE_TLS_REJECT_UNAUTHORIZED: "0" };
+    const { code, out } = await doctor([...address, "--api-key-env", "TRACKING_KEY"], { env });
     expect(code).toBe(1);
     expect(out[0]).toMatch(/^WRONG {3}NODE_TLS_REJECT_UNAUTHORIZED is 0: no certificate is checked/);
     expect(out.at(-1)).toBe("not healthy: 1 finding is WRONG");
+    expect(sandbox.ledger.requests().map(({ headers }) => headers.authorization)).toEqual([undefined]);
   });
 
   it("says that it reads no file of variables if the key is not in the environment", async ({ address }) => {
@@ -114,13 +116,13 @@ describe("doctor", () => {
   it("notes that a key is missing if one is wanted", async ({ address }) => {
     const { code, out } = await doctor(address);
     expect(code).toBe(0);
-    expect(out).toContain("note    the status endpoint wants a key, and none was given (--api-key-env NAME)");
+    expect(out).toContain("note    the status endpoint wants a key, and none was sent (--api-key-env NAME)");
   });
 
   it.each<[string, () => Promise<string[]>, RegExp]>([
     [
       "that nothing answers there",
-      async () => NOWHERE,
+      async () => [...NOWHERE, "--session", "s1", "--send-test-click", "--last"],
       /the service does not answer: connect ECONNREFUSED .*; nothing listens at this port/,
     ],
     [
