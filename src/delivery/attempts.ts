@@ -32,7 +32,7 @@ const NO_STATUS =
   'are not reported until it does; check `baseUrl`, or set `confirmReferral: "never"`';
 
 /** The part of the journal that delivery calls. */
-export type DeliveryJournal = Pick<
+type DeliveryJournal = Pick<
   Journal,
   | "attempt"
   | "delivered"
@@ -43,7 +43,6 @@ export type DeliveryJournal = Pick<
   | "resumed"
   | "refused"
   | "unconfirmed"
-  | "log"
   | "once"
 >;
 

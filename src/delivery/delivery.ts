@@ -148,7 +148,7 @@ function answerOf(attempt: Attempt, { type }: Outcome): StatusAnswer {
 }
 
 /** Reports to the journal, once each, that a pause begins, changes its reason or ends. */
-export function createAnnouncer(health: Health, journal: Pick<Journal, "paused" | "resumed">, clock: Clock) {
+function createAnnouncer(health: Health, journal: Pick<Journal, "paused" | "resumed">, clock: Clock) {
   const announced = new Map<PauseScope, PauseReason>();
 
   function compare(scope: PauseScope, pause: Pause | undefined, details: () => Details): void {

@@ -23,7 +23,7 @@ export interface Answer {
   readonly isUnreadable?: true;
 }
 
-export interface NoAnswer {
+interface NoAnswer {
   readonly type: "no-answer";
   /** Whether a connected socket got the request's head: the service may have received it. */
   readonly requestSent: boolean;

@@ -27,7 +27,7 @@ import {
 import type { Transport } from "./transport.js";
 
 /** Options of a single call. @inline */
-export interface CallOptions {
+interface CallOptions {
   /** Sent as `Idempotency-Key`: a service that knows it finds repetitions by it. Default: none. */
   readonly idempotencyKey?: string;
 }

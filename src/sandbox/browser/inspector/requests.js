@@ -8,7 +8,7 @@ export function Requests({ state, asked, filters, isStopped }) {
   return html`
     <section aria-labelledby="requests-title">
       <div class="head">
-        <h2 id="requests-title">Requests <span id="requests-count" class="quiet">${requests?.total}</span></h2>
+        <h2 id="requests-title">Requests <span class="quiet">${requests?.total}</span></h2>
         <${Search} id="containing" label="Requests containing" placeholder="containing" ...${{ filters, isStopped }} />
         <button id="clear" type="button" disabled=${isStopped} onClick=${clear}>Clear everything</button>
       </div>
@@ -16,7 +16,7 @@ export function Requests({ state, asked, filters, isStopped }) {
         ${requests?.total === 0 && html`<li class="quiet">${asked.containing ? "None is like that." : "None yet."}</li>`}
         ${requests?.shown.map(requestRow)}
       </ol>
-      <p id="requests-more" class="more">${requests && more("requests", requests)}</p>
+      <p class="more">${requests && more("requests", requests)}</p>
     </section>
   `;
 }
@@ -66,10 +66,8 @@ export function OpenedRequest({ opened: { id, title, request, problem } }) {
   return html`
     <dialog id="request" aria-labelledby="request-title" onClose=${() => forgetName(id)}>
       <form method="dialog"><h2 id="request-title">${title}</h2><button type="submit">Close</button></form>
-      <div id="request-body">
-        ${request && html`<${WholeRequest} ...${request} />`}
-        ${problem && html`<p>${problem}</p>`}
-      </div>
+      ${request && html`<${WholeRequest} ...${request} />`}
+      ${problem && html`<p>${problem}</p>`}
     </dialog>
   `;
 }

@@ -16,14 +16,14 @@ export function Visitors({ state, asked, filters, isStopped }) {
           <span></span><span>Clicks</span><span>Registrations</span><span>Payments</span>
         </p>
       </div>
-      <div id="unlinked-part" hidden=${!unlinked?.total}>
-        <h3 class="lost">${mark("lost")}Not linked <span id="unlinked-count" class="quiet">${unlinked?.total}</span></h3>
+      <div hidden=${!unlinked?.total}>
+        <h3 class="lost">${mark("lost")}Not linked <span class="quiet">${unlinked?.total}</span></h3>
         <ol id="unlinked">${unlinked?.shown.map(visitorRow)}</ol>
-        <p id="unlinked-more" class="more">${unlinked && more("unlinked", unlinked)}</p>
+        <p class="more">${unlinked && more("unlinked", unlinked)}</p>
         <h3 id="others" hidden=${!visitors?.total}>The others</h3>
       </div>
       <ol id="visitors">${total === 0 && noVisitor(asked.search)}${visitors?.shown.map(visitorRow)}</ol>
-      <p id="visitors-more" class="more">
+      <p class="more">
         ${visitors && more("visitors", visitors)}
         ${older && " Visitors are made of the last 5,000 clicks and leads."}
       </p>
