@@ -3,6 +3,7 @@ import { chmodSync, cpSync, readdirSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { expect, inject, onTestFinished, test } from "vitest";
+import { secondsUntil } from "../../../proof/shared/seconds-until.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { until } from "../../contract/recorder.js";
 import { startHost } from "../../helpers/host.js";
@@ -40,7 +41,7 @@ test("what a killed process had begun is held if it is a payment, and sent again
   expect(bodies).toEqual([10, 9, "clicker", "clicker"].sort());
 });
 
-test("the disk outbox takes over from a killed process at once, and not after its lease", async () => {
+test("the disk outbox takes over from a killed process within five seconds, and not after its lease", async () => {
   const directory = scratchDirectory();
   const service = await startService();
   const { host, said, ended } = startHost(`
@@ -56,12 +57,13 @@ test("the disk outbox takes over from a killed process at once, and not after it
   await until(() => said.includes("claimed"), "nothing was claimed");
   const locks = () => readdirSync(directory).filter((name) => name.includes(".owner-"));
   const [lock] = locks();
+  const outbox = diskOutbox({ directory, leaseMs: 3_600_000 });
+  startTracker({ baseUrl: service.url, clientId: 1, outbox });
   host.kill("SIGKILL");
   await ended;
 
-  const outbox = diskOutbox({ directory, leaseMs: 3_600_000 });
-  startTracker({ baseUrl: service.url, clientId: 1, outbox });
-  await until(() => service.posted.length === 1, "the event was not sent again");
+  // Of this process's timers: however long the machine stalls.
+  expect(await secondsUntil(() => service.posted.length === 1, 20)).toBeLessThan(5);
   expect(locks()).toHaveLength(2);
   expect(locks()).toContain(lock);
 });
