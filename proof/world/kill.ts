@@ -67,10 +67,10 @@ export default {
       figures.push(
         ...figuresOf(
           who,
-          ["events under way in it", underWay],
-          // Its lease is 20 s.
+          ["events under way in it", underWay, { atLeast: 1 }],
           ["the others have arrived after", others, { unit: "s" }],
-          ["and these have arrived again, or are held, after", claims, { unit: "s", atMost: 10 }],
+          // Its lease ends after 15 s to 20 s.
+          ["and these have arrived again, or are held, after", others + claims, { unit: "s", atMost: 14 }],
           ["events lost", lost, { atMost: 0 }],
           ["payments held, for they were under way", held, { atMost: 8 }],
           ["payments twice", paymentsTwice, { atMost: 0 }],
