@@ -61,7 +61,7 @@ async function prove(kind: Kind, { events, rounds, visitors }: typeof options): 
       await report(outbox, some, () => people[Math.floor(Math.random() * visitors)]);
       reported += some;
       // It does not ask `counts()`: if that left an event out, nobody would notice.
-      await secondsUntil(() => ended.delivered + ended.dropped >= reported);
+      await secondsUntil(() => ended.delivered + ended.dropped >= reported, 60);
       await cleaned(kind, opened);
     }
     const seconds = (performance.now() - began) / 1_000;
