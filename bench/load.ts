@@ -83,8 +83,14 @@ function request(nth: number, tracked: boolean): Buffer {
 
 // A host that is asked often has more to do.
 const LOOK_EVERY_MS = 50;
+const PATIENCE_MS = 120_000;
 
-/** Resolves when the host has delivered everything. */
+/** Resolves when the host has delivered everything. Rejects if it never does. */
 export async function delivered(host: Child<HostReport>): Promise<void> {
-  while ((await host.report()).undelivered > 0) await sleep(LOOK_EVERY_MS);
+  for (let left = PATIENCE_MS; ; left -= LOOK_EVERY_MS) {
+    const { undelivered } = await host.report();
+    if (undelivered === 0) return;
+    if (left <= 0) throw new Error(`the host has not delivered ${undelivered} events`);
+    await sleep(LOOK_EVERY_MS);
+  }
 }

@@ -4,6 +4,7 @@ import type { Affiliate, EventKind } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { spoolsBeside } from "../../src/outbox/disk/spool/spool-files.js";
 import { say } from "../shared/child.js";
+import { secondsUntil } from "../shared/seconds-until.js";
 import { serve } from "../shared/serve.js";
 import { trackerOf, trackNth } from "../shared/tracker.js";
 
@@ -76,9 +77,16 @@ async function sell(tracker: Affiliate): Promise<void> {
 
 async function drain(tracker: Affiliate, { directory }: HostOptions): Promise<void> {
   // One that holds more than its empty first line is to be taken in.
-  const areSpools = () => spoolsBeside(join(directory, "outbox.db")).some(({ bytes }) => bytes > 1);
-  do await tracker.flush({ timeoutMs: 1_000 });
-  while (tracker.stats().queued > 0 || areSpools());
+  const spools = () => spoolsBeside(join(directory, "outbox.db")).filter(({ bytes }) => bytes > 1);
+  async function isDone(): Promise<boolean> {
+    await tracker.flush({ timeoutMs: 1_000 });
+    return tracker.stats().queued === 0 && spools().length === 0;
+  }
+  await secondsUntil(isDone, 120);
+  if (!(await isDone())) {
+    const left = `${tracker.stats().queued} events in ${directory}, and ${JSON.stringify(spools())}`;
+    say({ error: `not sent: ${left}` });
+  }
   for (const { id, reason, event } of await tracker.deadLetters.list({ limit: 1_000_000 })) {
     say({ dead: id, reason, nth: "leadValue" in event ? event.leadValue : 0 });
   }

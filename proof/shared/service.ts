@@ -3,6 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
+const LOOK_MS = 20;
+const COMES_BACK_WITHIN_MS = 60_000;
+
 /** A request as a service has read it. */
 export interface Asked {
   readonly path: string;
@@ -81,7 +84,9 @@ export async function startService(conduct = well) {
     },
     /** It listens again, on the same port: the system may have lent that to an outgoing connection. */
     async comeBack(): Promise<void> {
-      while (!server.listening) await listen(port).catch(() => sleep(20));
+      for (let left = COMES_BACK_WITHIN_MS; !server.listening; left -= LOOK_MS) {
+        await listen(port).catch((error) => (left > 0 ? sleep(LOOK_MS) : Promise.reject(error)));
+      }
     },
   };
 }
