@@ -8,7 +8,7 @@
  * no name has this text.
  */
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, statfsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { memoryOutbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
@@ -31,8 +31,14 @@ interface Subject {
 
 const { options } = commandLine({ outbox: "", row: "", short: false });
 
-/** The disk outbox' files are in memory, as the servers are without flushes. */
-const MEMORY = existsSync("/dev/shm") ? "/dev/shm" : undefined;
+/** The disk outbox' files are in memory if there is room, as the servers are without flushes. */
+const MEMORY = freeBytes("/dev/shm") >= 512 * 2 ** 20 ? "/dev/shm" : undefined;
+
+function freeBytes(path: string): number {
+  if (!existsSync(path)) return 0;
+  const { bavail, bsize } = statfsSync(path);
+  return bavail * bsize;
+}
 
 const LOCAL: readonly Subject[] = [
   { name: "memory", create: () => ({ outbox: memoryOutbox() }) },
