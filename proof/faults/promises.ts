@@ -100,14 +100,14 @@ export const alone: readonly Promised[] = [
         await Promise.all(Array.from({ length: 500 }, () => track("click")));
       const { queued } = tracker.stats();
       let payment = await track("payment");
-      while (!isStored(payment)) payment = await track("payment");
+      for (let more = 19; more > 0 && !isStored(payment); more--) payment = await track("payment");
       const before = service.arrivals.length;
       const waited = await longest([payment]);
       const until = service.arrivals.findIndex(({ key }) => key === payment);
       const clicks = service.arrivals.slice(before, until).filter(({ isPayment }) => !isPayment).length;
       return [
         `${queued} wait; a payment ${ms(waited)}, after ${clicks} clicks`,
-        Number.isFinite(waited) && clicks <= MOST_BEFORE,
+        isStored(payment) && queued > 10 * MOST_BEFORE && Number.isFinite(waited) && clicks <= MOST_BEFORE,
       ];
     },
   },
