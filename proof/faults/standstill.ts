@@ -1,4 +1,5 @@
 const TICK_MS = 20;
+const JITTER_MS = 5;
 const standstills: { readonly since: number; readonly until: number }[] = [];
 let last = performance.now();
 let cpu = process.cpuUsage();
@@ -8,7 +9,7 @@ setInterval(() => {
   const now = performance.now();
   const { user, system } = process.cpuUsage(cpu);
   const ms = now - last - TICK_MS - (user + system) / 1_000;
-  if (ms > 0) standstills.push({ since: now - ms, until: now });
+  if (ms > JITTER_MS) standstills.push({ since: now - ms, until: now });
   last = now;
   cpu = process.cpuUsage();
 }, TICK_MS).unref();
