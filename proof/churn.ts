@@ -72,6 +72,8 @@ async function prove(kind: Kind, { events, rounds, visitors }: typeof options): 
     fresh.outbox.bind(DESTINATION);
     for (const each of [outbox, fresh.outbox]) await report(each, CLAIMS * CLAIMED_AT_ONCE, stranger);
     reported += CLAIMS * CLAIMED_AT_ONCE;
+    await analyzed(kind, opened, "affiliate");
+    await analyzed(kind, fresh, `fresh_${round}`);
     const { queuesMiB, eventsMiB, claimMs, newMs } = await measure(kind, opened, fresh);
     measured.push({ queuesMiB, eventsMiB, claimMs, newMs });
     await fresh.outbox.close();
@@ -86,12 +88,13 @@ async function prove(kind: Kind, { events, rounds, visitors }: typeof options): 
   await opened.end();
   await server.destroy();
   const [first, last] = [measured[0], measured.at(-1)] as [Measured, Measured];
+  const slowest = Math.max(...measured.map(({ claimMs, newMs }) => claimMs / newMs));
   const all = reported - CLAIMS * CLAIMED_AT_ONCE;
   return allHold(
     figures(
       ["events dropped", ended.dropped, { atMost: 0 }],
       ["events delivered", ended.delivered, { atLeast: all, atMost: all }],
-      ["a claim in the last round", last.claimMs, { unit: "ms", atMost: 3 * last.newMs }],
+      ["a claim, in times of one in new tables, at most", slowest, { atMost: 3 }],
       ["queues", last.queuesMiB, { unit: "MiB", atMost: 2 * Math.max(LEAST_MIB[kind], first.queuesMiB) }],
       ["events", last.eventsMiB, { unit: "MiB", atMost: 2 * rounds * first.eventsMiB }],
     ),
@@ -105,6 +108,15 @@ async function cleaned(kind: Kind, { sql }: Opened): Promise<void> {
     const history = () => sql("show global status like 'Innodb_history_list_length'");
     await secondsUntil(async () => Number((await history())[0].Value) < MOST_WAITING, 60);
   }
+}
+
+/** Otherwise it is chance with which statistics the server plans a claim. */
+async function analyzed(kind: Kind, { sql }: Opened, name: string): Promise<void> {
+  await sql(
+    kind === "mysql"
+      ? `analyze table ${name}_queues, ${name}_events`
+      : `analyze ${name}.queues, ${name}.events`,
+  );
 }
 
 function deliverAtOnce(gate: { readonly isOpen: boolean }, ended: Ended): Deliver {
