@@ -31,6 +31,18 @@ describe("the docs' recipes", () => {
     expect(notShown).toEqual([]);
     expect(["kit", ...Object.keys(recipes)]).toEqual(expect.arrayContaining(folders));
   });
+
+  // Otherwise one whose folder is misnamed would be walked as the kit's shop, and pass.
+  it("have an app and a folder of their own, but for these", () => {
+    const names = Object.keys(recipes);
+    const has = (folder: string, file = "") => existsSync(join(root, "test/frameworks", folder, file));
+    expect(names.filter((name) => !has(name))).toEqual(["mysql-typeorm", "mysql-knex", "mysql-kysely"]);
+
+    const hasApp = (folder: string) => has(folder, "app.js") || has(folder, "app.ts");
+    const withKits = names.filter((name) => ![recipes[name]?.basedOn ?? [], name].flat().some(hasApp));
+    const bundlersAndRuntimes = ["esbuild", "webpack", "rollup", "vite", "mocks", "deno", "bun"];
+    expect(withKits).toEqual(["datadog", "winston", ...bundlersAndRuntimes]);
+  });
 });
 
 it("the docs install a version of SQLite's package that the peer range takes, with every package manager", () => {
