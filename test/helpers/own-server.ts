@@ -93,13 +93,20 @@ export async function startServer(about: {
     if (!server || server.exitCode !== null || server.signalCode !== null) return;
     // Not before all its children, which have its standard error too, have ended.
     const ended = once(server, "close");
-    if (how !== "kill") server.kill(signals[how]);
-    else {
-      // What stands still starts no more children, and keeps the ids of those that end.
-      standStill(server.pid as number);
-      signalAll("SIGKILL");
-    }
+    if (how === "kill") killAll(server.pid as number);
+    else server.kill(signals[how]);
     await ended;
+  }
+
+  function killAll(pid: number): void {
+    try {
+      // What stands still starts no more children, and keeps the ids of those that end.
+      standStill(pid);
+      signalAll("SIGKILL");
+    } catch (error) {
+      // It may have ended just before.
+      if ((error as { code?: string }).code !== "ESRCH") throw error;
+    }
   }
 
   /** Its own processes alone: the server that was started here, and the children of that. */

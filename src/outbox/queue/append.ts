@@ -21,7 +21,7 @@ interface AppendRequest {
 const AT_ONCE = 64;
 const LOOK_MS = 50;
 // Of the five seconds that a tracker's close() takes by default.
-const LOOKS_ON_CLOSING_MS = 3_000;
+export const LOOKS_ON_CLOSING_MS = 3_000;
 
 /**
  * Stores events, many in one statement. One that a host's open transaction has just reported waits

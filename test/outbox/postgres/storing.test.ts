@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { LOOKS_ON_CLOSING_MS } from "../../../src/outbox/queue/append.js";
 import { systemClock } from "../../../src/shared/clock.js";
 import { idsOf, paying, sample } from "../../contract/samples.js";
 import { run } from "../../helpers/deliver.js";
@@ -39,7 +40,8 @@ describeWithPostgres("postgresOutbox", (database) => {
   ])(
     "closes while an event waits for the transaction that reports it, too, %s, and stores the others",
     async (_, ends) => {
-      const after = (ms: number, task: () => void) => systemClock.after(ms === 3_000 ? 60_000 : ms, task);
+      const after = (ms: number, task: () => void) =>
+        systemClock.after(ms === LOOKS_ON_CLOSING_MS ? 60_000 : ms, task);
       // If the transaction ends, closing waits for that, however long it takes.
       const outbox = await create({}, ends ? { ...systemClock, after } : systemClock);
       const event = sample("payment");
