@@ -56,7 +56,6 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
         session ??= await sessionOf(connection);
         sessions.set(key, session);
         const result = await work(connection, session);
-        if (!session.commits) await connection.query({ sql: "commit" });
         connection.release();
         return result;
       } catch (error) {
@@ -111,18 +110,33 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
       }
     };
 
+  // Not after a transaction: if that second commit failed, what is done already would be done again.
+  const committed =
+    <T>(work: Work<T>): Work<T> =>
+    async (connection, session) => {
+      const result = await work(connection, session);
+      if (!session.commits) await connection.query({ sql: "commit" });
+      return result;
+    };
+
   const database: Database = {
     words: wordsOf(prefix),
     rows: (text, values) => repeatWhereLost(() => database.rowsOnce(text, values), isLost),
-    rowsOnce: (text, values) => prepared((...lent) => statementsOn(...lent).rows(text, values)),
+    rowsOnce: (text, values) => prepared(committed((...lent) => statementsOn(...lent).rows(text, values))),
     write: (text, values) =>
-      repeatWhereLost(() => prepared((...lent) => statementsOn(...lent).write(text, values)), isLost),
+      repeatWhereLost(
+        () => prepared(committed((...lent) => statementsOn(...lent).write(text, values))),
+        isLost,
+      ),
     transaction: (work, { isPatient } = { isPatient: true }) =>
       prepared(isPatient ? inTransaction(work) : withLittlePatience(inTransaction(work))),
     insertWithin: (transaction, row) => insertWithin(transaction, row, database),
     ready() {
       readiness ??= repeatWhereLost(
-        () => on((...lent) => migrate(statementsOn(...lent).rows, { prefix, allowed: options.migrate })),
+        () =>
+          on(
+            committed((...lent) => migrate(statementsOn(...lent).rows, { prefix, allowed: options.migrate })),
+          ),
         isLost,
       ).catch((error) => {
         readiness = undefined;

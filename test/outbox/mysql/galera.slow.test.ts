@@ -12,10 +12,15 @@ const ERRORS = {
 describeWithMariaDb("a node of a cluster", (database) => {
   const { create } = database;
 
-  /** A pool without autocommit, of which so many commits fail, and are undone. */
-  function failing(error: object, times: number) {
+  function withoutAutocommit() {
     const pool = database.pool({ connectionLimit: 4 });
     pool.on("connection", (connection) => void connection.query("set autocommit = 0"));
+    return pool;
+  }
+
+  /** A pool without autocommit, of which so many commits fail, and are undone. */
+  function failing(error: object, times: number) {
+    const pool = withoutAutocommit();
     const left = { times: 0, begin: () => (left.times = times) };
     const cluster = around(pool, async (run, sql) => {
       if (sql !== "commit" || left.times === 0) return run();
@@ -67,6 +72,23 @@ describeWithMariaDb("a node of a cluster", (database) => {
     hasLeft = true;
 
     expect(await outbox.add(sample("payment"))).toBe("queued");
+  });
+
+  test("a transaction has one commit: a claim of which a second one failed would be made again, and find nothing", async () => {
+    const last = new WeakMap<object, string>();
+    const twice: string[] = [];
+    const pool = around(withoutAutocommit(), async (run, sql, { connection }) => {
+      if (sql === "commit" && last.get(connection) === sql) twice.push(sql);
+      last.set(connection, sql);
+      return run();
+    });
+    await using stage = await Stage.open(() => create({ pool }));
+    stage.start();
+    await stage.add(sample("payment"));
+    await stage.delivery.deliverNext();
+    await stage.empty();
+
+    expect(twice).toEqual([]);
   });
 
   test("a commit that fails its certification once is run again at once", async () => {
