@@ -13,8 +13,8 @@ import { paymentOf } from "./shared/payments.js";
 
 const EVENTS_A_SECOND = 20;
 const ANSWER_MS = 20;
-/** Chosen: five times what was seen. */
-const BLOCKS_AN_EVENT = 0.3;
+/** Chosen: twice what was seen. */
+const BLOCKS_AN_EVENT = 0.7;
 /** Of the statement that looks for events. */
 const CANDIDATES = "as step, '' as visitor";
 
