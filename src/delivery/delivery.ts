@@ -10,7 +10,7 @@ import { harmless } from "../shared/harmless.js";
 import { detached } from "../shared/own-context.js";
 import { type AttemptOptions, BODY_MS, createAttempts } from "./attempts.js";
 import { type Details, detailsOf } from "./details.js";
-import type { StatusAnswer } from "./endpoint-health.js";
+import type { StatusAnswer } from "./finding.js";
 import { Health } from "./health.js";
 import { interruption } from "./meaning.js";
 import type { Pause } from "./outage.js";

@@ -1,7 +1,8 @@
 import type { Capacity, Lane } from "../outbox/claim.js";
 import type { Unanswered } from "../outbox/outbox.js";
 import { byEndpoint, ENDPOINTS, type Endpoint } from "../service/endpoints.js";
-import { EndpointHealth, type Finding, type StatusAnswer, type Ticket } from "./endpoint-health.js";
+import { EndpointHealth, type Ticket } from "./endpoint-health.js";
+import type { Finding, StatusAnswer } from "./finding.js";
 import type { Pause } from "./outage.js";
 import { PROBES_APART_MS, probeMs } from "./when-again.js";
 

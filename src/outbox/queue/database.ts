@@ -68,7 +68,7 @@ export interface Words {
   readonly now: string;
   /** After a `select`: locks its rows. Empty if transactions exclude each other. */
   readonly forUpdate: string;
-  /** Instead of `forUpdate`: locks only rows that nobody else has locked. */
+  /** Instead of `forUpdate`: passes over rows that another transaction has locked. */
   readonly skipLocked: string;
   /**
    * Whether a claim and all before it are one transaction that runs alone, as in the disk outbox.
