@@ -17,7 +17,6 @@ type Dependencies = Readonly<Record<string, string>>;
 
 type More = Omit<Recipe, "express">;
 
-const on4 = (dependencies: Dependencies, more?: More): Recipe => ({ express: { 4: dependencies }, ...more });
 const on5 = (dependencies: Dependencies, more?: More): Recipe => ({ express: { 5: dependencies }, ...more });
 /** The same with both majors. */
 const onBoth = (dependencies: Dependencies, more?: More): Recipe => ({
@@ -25,24 +24,19 @@ const onBoth = (dependencies: Dependencies, more?: More): Recipe => ({
   ...more,
 });
 
-/** An app in TypeScript, with the files of Nest's that it does not have itself. */
-const typed = (of: (express: string) => Dependencies, only?: 4 | 5, prepare = "npx tsc"): Recipe => {
-  const on = (express: string): Dependencies => ({
-    ...of(express),
-    typescript: "~5.9.3",
-    "@types/express": express,
-    "@types/node": "^20.19.43",
-  });
-  return {
-    express: { ...(only !== 5 && { 4: on("^4.17.25") }), ...(only !== 4 && { 5: on("^5.0.6") }) },
-    basedOn: "nestjs",
-    prepare,
-  };
-};
-
 /** Packages of a scope, in one version. */
 const scoped = (scope: string, version: string, ...names: readonly string[]): Dependencies =>
   Object.fromEntries(names.map((name) => [`@${scope}/${name}`, version]));
+
+// Nest decides on Express: 10 is on Express 4, 11 is on Express 5.
+const nest = (version: string, types: string): Dependencies => ({
+  ...scoped("nestjs", version, "common", "core", "platform-express"),
+  "reflect-metadata": "^0.2.2",
+  rxjs: "^7.8.2",
+  typescript: "~5.9.3",
+  "@types/express": types,
+  "@types/node": "^20.19.43",
+});
 
 const apollo = (integration: string): Dependencies => ({
   "@apollo/server": "^5.5.1",
@@ -68,18 +62,10 @@ const generated: More = { prepare: "env PRISMA_SCHEMA_ENGINE_BINARY=/bin/true np
 
 /** The recipes of test/frameworks, by the names of their folders. */
 export const recipes: Readonly<Record<string, Recipe>> = {
-  // Nest decides on Express: 10 is on Express 4, 11 is on Express 5.
-  nestjs: typed((express) => ({
-    ...scoped(
-      "nestjs",
-      express.startsWith("^4") ? "^10.4.9" : "^11.2.10",
-      "common",
-      "core",
-      "platform-express",
-    ),
-    "reflect-metadata": "^0.2.2",
-    rxjs: "^7.8.2",
-  })),
+  nestjs: {
+    express: { 4: nest("^10.4.9", "^4.17.25"), 5: nest("^11.2.10", "^5.0.6") },
+    prepare: "npx tsc",
+  },
   passport: onBoth({ "express-session": "^1.19.0", passport: "^0.7.0", "passport-local": "^1.0.0" }),
   "better-auth": onBoth({ "better-auth": "^1.7.25" }),
   trpc: onBoth({ "@trpc/server": "^11.25.2", "@trpc/client": "^11.25.2" }),
@@ -92,74 +78,7 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   ),
   "async-local-storage": onBoth({}),
   // A line each at the end of docs/frameworks.md.
-  "routing-controllers": typed(() => ({
-    "routing-controllers": "^0.11.3",
-    "class-transformer": "^0.5.1",
-    "class-validator": "^0.14.1",
-    "reflect-metadata": "^0.2.2",
-  })),
-  tsoa: typed(() => ({ tsoa: "^6.6.0" }), 5, "npx tsoa routes && npx tsc"),
-  // The last that runs on Node 20.
-  foalts: typed(() => ({ "@foal/core": "^4.6.0", "reflect-metadata": "^0.2.2" }), 4),
-  loopback: typed(() => ({ "@loopback/core": "^7.0.15", "@loopback/rest": "^15.0.16" }), 4),
-  "auth-js": onBoth({ "@auth/express": "^0.12.3" }),
-  // The last of SvelteKit, its adapter and Astro that run on Node 20.
-  sveltekit: onBoth(
-    {
-      "@sveltejs/kit": "^2.70.4",
-      "@sveltejs/adapter-node": "^5.5.7",
-      "@sveltejs/vite-plugin-svelte": "^6.2.4",
-      svelte: "^5.57.3",
-      vite: "^7.3.0",
-    },
-    { prepare: "npx vite build" },
-  ),
-  astro: onBoth(
-    { astro: "^5.9.4", "@astrojs/node": "^9.5.5" },
-    { prepare: "env ASTRO_TELEMETRY_DISABLED=1 npx astro build" },
-  ),
-  tsed: typed(() => ({
-    ...scoped("tsed", "^8.38.8", "core", "di", "exceptions", "platform-express", "platform-http"),
-    ...scoped("tsed", "^8.38.8", "platform-params", "schema"),
-    "@tsed/logger": "^8.0.0",
-  })),
-  sails: on4({ sails: "^1.5.18" }),
-  adminjs: on5({
-    adminjs: "^7.8.17",
-    "@adminjs/express": "^6.1.1",
-    "express-formidable": "^1.2.0",
-    "express-session": "^1.19.0",
-    tslib: "^2.8.1",
-  }),
-  // The last of React Router and Angular that run on Node 20.
-  "react-router": onBoth(
-    {
-      "react-router": "7.18.4",
-      ...scoped("react-router", "7.18.4", "dev", "express", "node"),
-      react: "^19.3.1",
-      "react-dom": "^19.3.1",
-      isbot: "^5.2.3",
-      vite: "^7.3.0",
-    },
-    { prepare: "npx react-router build" },
-  ),
-  angular: {
-    ...typed(
-      () => ({
-        ...scoped("angular", "21.2.24", "build", "cli", "common", "compiler", "compiler-cli", "core"),
-        ...scoped("angular", "21.2.24", "platform-browser", "platform-server", "router", "ssr"),
-        rxjs: "^7.8.2",
-        tslib: "^2.8.1",
-      }),
-      5,
-      "env NG_CLI_ANALYTICS=false npx ng build",
-    ),
-    basedOn: [],
-  },
-  clerk: onBoth({ "@clerk/express": "^2.1.70" }),
   sentry: on5({ "@sentry/node": "^11.12.0" }),
-  // The last that run on Node 20.
-  "new-relic": on5({ newrelic: "^13.20.0" }),
   datadog: on5({ "dd-trace": "^5.132.0" }),
   // With syslog's levels.
   winston: on5({ winston: "^3.19.0" }),

@@ -1,2 +1,0 @@
-// That of the bundle.
-export { tracker } from "./dist/shop/server/server.mjs";

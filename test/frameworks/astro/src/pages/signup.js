@@ -1,7 +1,0 @@
-export async function POST({ request }) {
-  const { email } = await request.json();
-  if (!email) return Response.json({ error: "no address" }, { status: 400 });
-  const { affiliateTracker: tracker } = globalThis;
-  await tracker.trackRegistration({ email, customerId: email }, tracker.attributionOf(request));
-  return Response.json({ email }, { status: 201 });
-}

@@ -1,9 +1,0 @@
-import { json } from "@sveltejs/kit";
-
-export async function POST({ request }) {
-  const { id, email } = await request.json();
-  const { affiliateTracker: tracker } = globalThis;
-  const payment = { paymentId: id, customerEmail: email, leadValue: 19.9 };
-  await tracker.trackPayment(payment, tracker.attributionOf(request));
-  return json({ id });
-}
