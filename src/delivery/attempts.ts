@@ -11,14 +11,7 @@ import { errorFrom } from "../shared/errors.js";
 import { type Details, detailsOf } from "./details.js";
 import type { Ticket } from "./endpoint-health.js";
 import type { Health } from "./health.js";
-import {
-  type Context,
-  type EndedAttempt,
-  findingOf,
-  mayHaveBeenTaken,
-  postponed,
-  verdictOn,
-} from "./meaning.js";
+import { type EndedAttempt, findingOf, mayHaveBeenTaken, postponed, verdictOn } from "./meaning.js";
 import { outcomeOf, pauseReasonOf } from "./outcome.js";
 import { type ConfirmReferral, ReferralCheck } from "./referral.js";
 
@@ -31,21 +24,6 @@ const NO_STATUS =
   "the status endpoint answers with something that is no status: customers who are known by a login session alone " +
   'are not reported until it does; check `baseUrl`, or set `confirmReferral: "never"`';
 
-/** The part of the journal that delivery calls. */
-type DeliveryJournal = Pick<
-  Journal,
-  | "attempt"
-  | "delivered"
-  | "skipped"
-  | "retry"
-  | "dead"
-  | "paused"
-  | "resumed"
-  | "refused"
-  | "unconfirmed"
-  | "once"
->;
-
 export interface AttemptOptions {
   readonly transport: Pick<Transport, "send">;
   readonly calls: Calls;
@@ -55,7 +33,7 @@ export interface AttemptOptions {
   readonly ambiguous: Readonly<Record<EventKind, AmbiguousPolicy>>;
   /** Default: `never`. */
   readonly confirmReferral?: ConfirmReferral;
-  readonly journal: DeliveryJournal;
+  readonly journal: Journal;
   /** Removes from the service's words what must not be shown. */
   readonly hide: (text: string) => string;
   readonly clock: Clock;
@@ -72,7 +50,7 @@ interface Parts extends AttemptOptions {
 }
 
 export function createAttempts(parts: Parts) {
-  const { transport, calls, keyOf, maxAgeMs, ambiguous, journal, clock, random = Math.random } = parts;
+  const { transport, calls, keyOf, maxAgeMs, ambiguous, journal, hide, clock, random = Math.random } = parts;
   const { health, look, announce, hasStopped } = parts;
   const { confirmReferral: mode = "never" } = parts;
   const referral = new ReferralCheck({ transport, calls, mode, bodyMs: BODY_MS });
@@ -113,33 +91,32 @@ export function createAttempts(parts: Parts) {
       const history = { ...claim.history, maybeTaken: mayHaveBeenTaken(claim), triedAt: clock.now() };
       return { type: "retry", inMs: answer.forMs, history };
     }
-    const said = () => details(answer.attempt, claim.event);
+    const ended = endedWith(claim, answer.attempt, false);
     if (answer.type === "unanswered") {
-      journal.unconfirmed(said().message);
+      journal.unconfirmed(ended.details().message);
       return undefined;
     }
-    const ended = endedWith(claim, answer.attempt, false);
     if (["delivered", "rejected", "refused"].includes(ended.outcome.type)) tellOnce(NO_STATUS);
     const type = ended.outcome.type === "unreachable" ? "unreachable" : "nothing";
     const isOfEvent = health.end(ticket, { type }, clock.monotonic());
-    announce(said);
-    return postponed(ended, contextOf(ended, isOfEvent));
+    announce(ended.details);
+    return postponed(ended, isOfEvent);
   }
 
   async function send(claim: Claim, ticket: Ticket): Promise<Verdict> {
-    const { event, lane } = claim;
+    const { lane } = claim;
     const answer = await sent(claim);
     const ended = endedWith(claim, answer, mayHaveBeenTaken(claim));
-    const { outcome, othersPassed } = ended;
+    const { outcome, othersPassed, details } = ended;
     const finding = findingOf(ended);
     const isOfEvent = health.end(ticket, finding, clock.monotonic());
     if (finding.type === "pass") passedAt[lane.endpoint] = clock.now();
     if (answer.type === "answer" && answer.isUnreadable) tellOnce(NO_JSON);
-    announce(() => details(answer, event));
-    if (outcome.type === "refused" && !othersPassed && !health.pauseOf(lane.endpoint)) {
-      journal.refused(lane.endpoint, pauseReasonOf(answer), details(answer, event).message);
+    announce(details);
+    if (outcome.type === "refused" && !othersPassed && !health.pauseAt(lane.endpoint, clock.monotonic())) {
+      journal.refused(lane.endpoint, pauseReasonOf(answer), details().message);
     }
-    return verdictOn(ended, contextOf(ended, isOfEvent));
+    return verdictOn(ended, isOfEvent);
   }
 
   async function sent(claim: Claim): Promise<Attempt> {
@@ -160,16 +137,9 @@ export function createAttempts(parts: Parts) {
     const outcome = outcomeOf(attempt, { maybeTaken, now });
     // The clock was set back: that time would be later than all attempts of an outage that follows.
     if (passedAt[endpoint] > now) passedAt[endpoint] = 0;
-    return { claim, attempt, outcome, othersPassed: passedAt[endpoint] > (history.triedAt || queuedAt) };
-  }
-
-  function contextOf({ attempt, claim }: EndedAttempt, isOfEvent: boolean): Context {
-    const now = clock.now();
-    return { maxAgeMs, ambiguous, details: () => details(attempt, claim.event), isOfEvent, now, random };
-  }
-
-  function details(attempt: Attempt, event: OutboxEvent): Details {
-    return detailsOf(attempt, event, { hide: parts.hide, now: clock.now() });
+    const othersPassed = passedAt[endpoint] > (history.triedAt || queuedAt);
+    const details = () => detailsOf(attempt, claim.event, { hide, now });
+    return { claim, attempt, outcome, othersPassed, details, now, random, maxAgeMs, ambiguous };
   }
 
   return attempt;

@@ -1,6 +1,6 @@
 import type { OutboxEvent } from "../conversion/events.js";
 import type { Journal } from "../journal/journal.js";
-import type { EndpointState, PauseReason, PauseScope } from "../journal/notices.js";
+import type { EndpointState, PauseScope } from "../journal/notices.js";
 import type { Claim, Deliver, Verdict } from "../outbox/claim.js";
 import type { Outbox } from "../outbox/outbox.js";
 import type { Attempt } from "../service/attempt.js";
@@ -10,8 +10,7 @@ import { harmless } from "../shared/harmless.js";
 import { detached } from "../shared/own-context.js";
 import { type AttemptOptions, BODY_MS, createAttempts } from "./attempts.js";
 import { type Details, detailsOf } from "./details.js";
-import type { StatusAnswer } from "./finding.js";
-import { Health } from "./health.js";
+import { Health, type StatusAnswer } from "./health.js";
 import { interruption } from "./meaning.js";
 import type { Pause } from "./outage.js";
 import { isOfGateway, type Outcome, outcomeOf } from "./outcome.js";
@@ -148,33 +147,35 @@ function answerOf(attempt: Attempt, { type }: Outcome): StatusAnswer {
 }
 
 /** Reports to the journal, once each, that a pause begins, changes its reason or ends. */
-function createAnnouncer(health: Health, journal: Pick<Journal, "paused" | "resumed">, clock: Clock) {
-  const announced = new Map<PauseScope, PauseReason>();
+function createAnnouncer(health: Health, journal: Journal, clock: Clock) {
+  const announced = new Map<PauseScope, Pause>();
 
-  function compare(scope: PauseScope, pause: Pause | undefined, details: () => Details): void {
+  function compare(scope: PauseScope, pause: Pause | undefined, now: number, details: () => Details): void {
     const before = announced.get(scope);
-    if (pause === undefined) {
-      if (announced.delete(scope)) journal.resumed(scope);
-    } else if (pause.reason !== before) {
-      announced.set(scope, pause.reason);
-      const now = clock.monotonic();
-      const pausedMs = Math.max(0, now - pause.since);
+    if (!pause) {
+      if (before && announced.delete(scope)) journal.resumed(scope, now - before.since);
+    } else if (pause.reason !== before?.reason) {
+      const since = before?.since ?? pause.since;
+      announced.set(scope, { ...pause, since });
       const { status, message } = details();
       const because = status === undefined ? message : `answered ${status}: ${message}`;
-      const forMs = Math.max(0, pause.until - now);
-      journal.paused(scope, { reason: pause.reason, because, pausedMs, forMs });
+      journal.paused(scope, {
+        ...{ reason: pause.reason, because },
+        ...{ pausedMs: Math.max(0, now - since), forMs: Math.max(0, pause.until - now) },
+      });
     }
   }
 
   return {
     report(details: () => Details): void {
-      compare("origin", health.originPause, details);
-      for (const endpoint of ENDPOINTS) compare(endpoint, health.pauseOf(endpoint), details);
+      const now = clock.monotonic();
+      compare("origin", health.originPause, now, details);
+      for (const endpoint of ENDPOINTS) compare(endpoint, health.pauseAt(endpoint, now), now, details);
     },
     states(): Record<Endpoint, EndpointState> {
       const now = clock.monotonic();
       return byEndpoint((endpoint) => {
-        const pause = health.pauseAt(endpoint, now);
+        const pause = health.originPause ?? health.pauseAt(endpoint, now);
         if (!pause) return { state: "open" };
         return { state: "paused", reason: pause.reason, pausedMs: Math.max(0, now - pause.since) };
       });

@@ -1,9 +1,9 @@
+import type { PauseReason } from "../journal/notices.js";
 import type { Lane } from "../outbox/claim.js";
 import type { Unanswered } from "../outbox/outbox.js";
 import type { Endpoint } from "../service/endpoints.js";
-import type { Failure } from "./finding.js";
-import { knownOutage } from "./known-outage.js";
-import { AttemptLimit, FailureStreak, Outage, type Pause, SavedProbes } from "./outage.js";
+import { FailureStreak, knownOutage, type Outage, type Pause, SavedProbes } from "./outage.js";
+import { costlyProbeMs, probeMs } from "./when-again.js";
 
 /** An attempt under way. */
 export interface Ticket {
@@ -12,10 +12,16 @@ export interface Ticket {
   /** How many attempts the endpoint had taken when this one began. */
   readonly passes: number;
   readonly isNewEvent: boolean;
-  /** Whether it is a probe that a sign of recovery has made begin sooner. */
-  readonly isHurried: boolean;
   /** Whether it has not ended. */
   isOpen: boolean;
+}
+
+export interface Failure {
+  readonly visitor: string;
+  readonly reason: PauseReason;
+  /** Whether the event may have been taken. */
+  readonly isAmbiguous: boolean;
+  readonly isOfGateway: boolean;
 }
 
 /** A new event was never tried, and has been its visitor's next event for no longer than this. */
@@ -28,10 +34,8 @@ const SUSPECT_MS = 15_000;
 
 /** Chosen: how old may be what this process knows of the others' attempts. */
 const FRESH_MS = 250;
-// Chosen: while events wait, the next attempt comes within seconds of a pause's end.
-const FORGOTTEN_MS = 60_000;
-
-const NONE = { newEvents: 0, anyEvents: 0 };
+/** For so long after it took an event, a shared endpoint that may cost one gets several at once. */
+const PROVEN_MS = 60_000;
 
 /**
  * What attempts have shown of one endpoint, and so which events may try next. Pure state: the
@@ -46,29 +50,31 @@ const NONE = { newEvents: 0, anyEvents: 0 };
  * | these three | different visitors' events fail for a while, here or in other processes | outage |
  * | outage (probes) | an event is taken, here or in another process | open, and `limit` is 1 |
  * | all | the service asks for a pause | throttled (nothing) until its time is up |
+ *
+ * As in TCP's congestion control, a success adds one to `limit`, and a failure halves it.
  */
 export class EndpointHealth {
   readonly #endpoint: Endpoint;
+  readonly #max: number;
   /** Whether an event that may have been taken is held: then a probe may cost one. */
   readonly #holdsAmbiguous: boolean;
+  /** By how much later than others this process probes; `undefined`: it looks at no others. */
+  readonly #apartMs: (() => number) | undefined;
   #underWay = 0;
   #newEventsUnderWay = 0;
+  #limit: number;
 
-  readonly #limit: AttemptLimit;
   #passes = 0;
   #passedAt = Number.NEGATIVE_INFINITY;
   #passMs = 0;
-
   readonly #streak = new FailureStreak();
+  readonly #savedProbes = new SavedProbes();
   #outage: Outage | undefined;
-  #throttle: { readonly since: number; until: number } | undefined;
+  #throttle: { readonly since: number; readonly until: number } | undefined;
   #suspectUntil = Number.NEGATIVE_INFINITY;
   /** An event was held as doubtful, and none was taken since. */
   #isCareful = false;
-  readonly #savedProbes = new SavedProbes();
 
-  /** By how much later than others this process probes; `undefined`: it looks at no others. */
-  readonly #apartMs: (() => number) | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
   /** Since when other processes' attempts have been seen. */
   #seenAt: ReadonlyMap<number, number> = new Map();
@@ -78,34 +84,24 @@ export class EndpointHealth {
     options: { max: number; holdsAmbiguous: boolean; apartMs: (() => number) | undefined },
   ) {
     this.#endpoint = endpoint;
+    this.#max = options.max;
+    this.#limit = options.max;
     this.#holdsAmbiguous = options.holdsAmbiguous;
     this.#apartMs = options.holdsAmbiguous ? options.apartMs : undefined;
-    this.#limit = new AttemptLimit(options.max, this.#apartMs !== undefined);
   }
 
   get underWay(): number {
     return this.#underWay;
   }
 
-  get pause(): Pause | undefined {
-    if (this.#throttle) return { reason: "throttled", ...this.#throttle };
-    return this.#pauseOfOutage;
-  }
-
-  /** The same, but a throttle ends when its time is up, even if no attempt shows it. */
   pauseAt(now: number): Pause | undefined {
-    return now < (this.#throttle?.until ?? 0) ? this.pause : this.#pauseOfOutage;
-  }
-
-  get #pauseOfOutage(): Pause | undefined {
-    if (!this.#outage) return undefined;
-    const { reason, since, probeAt } = this.#outage;
-    return { reason, since, until: probeAt };
+    if (this.#throttle && now < this.#throttle.until) return { reason: "throttled", ...this.#throttle };
+    return this.#outage && { reason: this.#outage.reason, since: this.#outage.since, until: this.#probeAt };
   }
 
   /** Since when it is silent to events that may not be sent twice: the status endpoint is asked. */
   get silentSince(): number | undefined {
-    return this.#outage?.isCostly ? this.#outage.since : undefined;
+    return this.#isSilent ? this.#outage?.since : undefined;
   }
 
   /** Whether it may be down: it takes nothing, or holds what the next attempt would risk. */
@@ -121,7 +117,7 @@ export class EndpointHealth {
     if (newEvents > 0)
       lanes.push({ endpoint, limit: newEvents, newestFirst: true, newWithinMs: NEW_EVENT_MS });
     if (anyEvents > 0) {
-      const isRegular = this.#limit.isWhole && now >= this.#suspectUntil;
+      const isRegular = this.#limit === this.#max && now >= this.#suspectUntil;
       lanes.push({ endpoint, limit: anyEvents, newestFirst: !isRegular });
     }
     return lanes;
@@ -130,13 +126,11 @@ export class EndpointHealth {
   begin({ newWithinMs }: Lane, now: number, mayProbe: boolean): Ticket | undefined {
     const isNewEvent = newWithinMs !== undefined;
     const { newEvents, anyEvents } = this.#places(now, mayProbe);
-    const isHurried = this.#outage?.isHurried === true;
     if ((isNewEvent ? Math.max(newEvents, this.#outage ? 0 : anyEvents) : anyEvents) < 1) return undefined;
     if (this.#outage && isNewEvent) this.#savedProbes.spend(now, this.#outage.since);
-    else this.#outage?.rest(now);
     this.#underWay++;
     if (isNewEvent) this.#newEventsUnderWay++;
-    return { health: this, beganAt: now, passes: this.#passes, isNewEvent, isHurried, isOpen: true };
+    return { health: this, beganAt: now, passes: this.#passes, isNewEvent, isOpen: true };
   }
 
   /** The attempt says nothing about the endpoint. */
@@ -150,15 +144,13 @@ export class EndpointHealth {
     this.end(ticket);
     this.#passMs = now - ticket.beganAt;
     this.#passedAt = now;
-    this.#limit.prove(now);
-    this.recover();
-    if (this.#throttle && now >= this.#throttle.until) this.#throttle = undefined;
+    this.#recover(now);
   }
 
   /** It takes events, as this process or another one has seen. */
-  recover(): void {
-    if (this.#outage || this.#throttle) this.#limit.reset();
-    this.#limit.grow();
+  #recover(now: number): void {
+    if (this.#outage || this.#isThrottled(now)) this.#limit = 1;
+    this.#limit = Math.min(this.#max, this.#limit + 1);
     this.#passes++;
     this.#streak.end();
     this.#isCareful = false;
@@ -178,74 +170,69 @@ export class EndpointHealth {
     this.#seenAt = new Map(underWay.map((event) => [event, before.get(event) ?? now]));
     const own = { now, passedAt: this.#passedAt, patienceMs: this.#patienceMs };
     const known = knownOutage(heldMs, [...this.#seenAt.values()], own);
-    if (known) {
-      this.#limit.reset();
-      this.#outage ??= new Outage(known.since, now, "silent", true);
-      this.#outage.learn({ ...known, probeAt: known.probeAt + (this.#apartMs?.() ?? 0) });
-      return true;
+    if (!known) {
+      const isOver = this.#outage?.known !== undefined;
+      if (isOver) this.#recover(now);
+      return isOver;
     }
-    const isOver = this.#outage?.isKnown === true;
-    if (isOver) this.recover();
-    return isOver;
+    this.#limit = 1;
+    const since = Math.min(this.#outage?.since ?? now, known.since);
+    this.#outage = { reason: "silent", isCostly: true, failedAt: since, ...this.#outage, since, known };
+    return true;
   }
 
   /** Whether an attempt that has begun must not be sent, by what was learned meanwhile. */
   forbids(ticket: Ticket, now: number): boolean {
-    if (this.#throttle && now < this.#throttle.until) return true;
-    return this.#outage?.forbids(ticket) === true;
+    return this.#isThrottled(now) || (this.#outage?.known !== undefined && ticket.beganAt < this.#probeAt);
   }
 
   /** The endpoint did not take an event. Returns whether that may be the event's own fault. */
   fail(ticket: Ticket, { visitor, reason, isAmbiguous }: Failure, now: number): boolean {
     this.end(ticket);
-    if (this.#throttle && now >= this.#throttle.until) this.#throttle = undefined;
     if (now - ticket.beganAt >= this.#patienceMs) this.#suspectUntil = now + SUSPECT_MS;
     const isCostly = isAmbiguous && this.#holdsAmbiguous;
     if (isCostly) this.#isCareful = true;
     // A failure that began before the last pass is no sign of an outage.
     if (ticket.passes !== this.#passes) return true;
     // A refusal is no sign of too many requests at once.
-    if (reason !== "misconfigured" && reason !== "unauthorized") this.#limit.halve();
+    if (reason !== "misconfigured" && reason !== "unauthorized")
+      this.#limit = Math.max(1, Math.floor(this.#limit / 2));
     this.#streak.add({ beganAt: ticket.beganAt, visitor });
-    const isNew = this.#outage === undefined && this.#streak.isOutage(now, isCostly, SLOW_BY * this.#passMs);
-    if (isNew) this.#outage = new Outage(this.#streak.since, now, reason, isCostly);
-    if (!this.#outage) return true;
-    this.#outage.reason = reason;
-    this.#outage.isCostly = isCostly;
+    const before = this.#outage;
+    if (!before && !this.#streak.isOutage(now, isCostly, SLOW_BY * this.#passMs)) return true;
     // New events have probes of their own, which must not delay the probe of the others.
-    if (isNew || !ticket.isNewEvent) this.#outage.rest(now);
+    const failedAt = before && ticket.isNewEvent ? before.failedAt : now;
+    this.#outage = { since: this.#streak.since, ...before, failedAt, reason, isCostly };
     return false;
   }
 
   /** The service asks for a pause. */
   throttle(ticket: Ticket, forMs: number, now: number): void {
     this.end(ticket);
-    this.#limit.reset();
-    const before = this.#throttle ?? { since: now, until: now };
-    const until = Math.max(now + forMs, before.until);
-    // If it was over long ago, another process has taken what waited.
-    const isNew = ticket.beganAt - before.until > FORGOTTEN_MS;
-    this.#throttle = { since: isNew ? now : before.since, until };
+    this.#limit = 1;
+    const before = this.#isThrottled(now) ? this.#throttle : undefined;
+    this.#throttle = { since: before?.since ?? now, until: Math.max(now + forMs, before?.until ?? now) };
   }
 
   /** The origin was down: the endpoint starts again with one attempt at once. */
   slowDown(): void {
-    this.#limit.reset();
+    this.#limit = 1;
   }
 
-  /** A sign that the endpoint may have recovered: see `Outage.hurry`. */
+  /** A sign of recovery: any event may try at once, unless such a sign has misled lately. */
   tryNow(now: number): void {
-    this.#outage?.hurry(now);
+    if (!this.#outage) return;
+    const { signAt = Number.NEGATIVE_INFINITY } = this.#outage;
+    if (now >= signAt + restMs(this.#outage, now)) this.#outage.signAt = now;
   }
 
   /** When time alone opens lanes; infinite if it opens none. `probesAt`: when a probe may begin. */
   opensAt(now: number, probesAt: number): number {
     if (this.#throttle && now < this.#throttle.until) return this.#throttle.until;
     if (!this.#outage) return this.#suspectUntil > now ? this.#suspectUntil : Number.POSITIVE_INFINITY;
-    const times = [Math.max(this.#outage.probeAt, probesAt)];
-    if (!this.#outage.isCostly)
-      times.push(Math.max(this.#savedProbes.nextAt(now, this.#outage.since), probesAt));
-    return Math.min(...times.filter((time) => time > now));
+    const times = [this.#probeAt];
+    if (!this.#isSilent) times.push(this.#savedProbes.nextAt(now, this.#outage.since));
+    return Math.min(...times.map((time) => Math.max(time, probesAt)).filter((time) => time > now));
   }
 
   /** After how long an attempt is slow. */
@@ -253,28 +240,49 @@ export class EndpointHealth {
     return Math.max(SLOW_MS, SLOW_BY * this.#passMs);
   }
 
+  #isThrottled(now: number): boolean {
+    return this.#throttle !== undefined && now < this.#throttle.until;
+  }
+
+  /** Whether it leaves events unanswered that may not be sent twice. */
+  get #isSilent(): boolean {
+    return this.#outage?.isCostly === true || this.#outage?.known !== undefined;
+  }
+
+  /** In an outage: when any event may try next. */
+  get #probeAt(): number {
+    if (!this.#outage) return Number.NEGATIVE_INFINITY;
+    const { failedAt, known, signAt = Number.NEGATIVE_INFINITY } = this.#outage;
+    if (signAt > Math.max(failedAt, known?.lastAt ?? failedAt)) return signAt;
+    const own = failedAt + restMs(this.#outage, failedAt);
+    return known ? Math.max(own, known.probeAt + (this.#apartMs?.() ?? 0)) : own;
+  }
+
   /** How many more attempts may begin. */
-  #places(now: number, mayProbe: boolean): typeof NONE {
-    if (this.#throttle && now < this.#throttle.until) return NONE;
+  #places(now: number, mayProbe: boolean): { newEvents: number; anyEvents: number } {
     const newEventsUnderWay = this.#newEventsUnderWay;
     const anyUnderWay = this.#underWay - newEventsUnderWay;
+    if (this.#isThrottled(now) || (this.#outage && !mayProbe)) return { newEvents: 0, anyEvents: 0 };
     if (this.#outage) {
-      if (!mayProbe) return NONE;
-      const isSaved = !this.#outage.isCostly && this.#savedProbes.has(now, this.#outage.since);
+      const isSaved = !this.#isSilent && this.#savedProbes.nextAt(now, this.#outage.since) <= now;
       return {
         newEvents: isSaved && newEventsUnderWay < NEW_EVENTS_AT_ONCE ? 1 : 0,
-        anyEvents: now >= this.#outage.probeAt && anyUnderWay === 0 ? 1 : 0,
+        anyEvents: now >= this.#probeAt && anyUnderWay === 0 ? 1 : 0,
       };
     }
-    if (this.#isCareful) {
-      return { newEvents: 0, anyEvents: Math.max(0, 1 - this.#underWay) };
-    }
-    if (now < this.#suspectUntil) {
+    if (now < this.#suspectUntil && !this.#isCareful) {
       return {
         newEvents: Math.max(0, NEW_EVENTS_AT_ONCE - newEventsUnderWay),
         anyEvents: Math.max(0, 1 - anyUnderWay),
       };
     }
-    return { newEvents: 0, anyEvents: Math.max(0, this.#limit.at(now) - this.#underWay) };
+    const isProven = this.#apartMs === undefined || now < this.#passedAt + PROVEN_MS;
+    const limit = this.#isCareful || !isProven ? 1 : this.#limit;
+    return { newEvents: 0, anyEvents: Math.max(0, limit - this.#underWay) };
   }
+}
+
+/** The longer the outage, the longer; longer still if a probe may cost an event. */
+function restMs({ since, isCostly }: Outage, now: number): number {
+  return isCostly ? costlyProbeMs(now - since) : probeMs(now - since);
 }

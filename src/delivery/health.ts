@@ -1,10 +1,22 @@
 import type { Capacity, Lane } from "../outbox/claim.js";
 import type { Unanswered } from "../outbox/outbox.js";
 import { byEndpoint, ENDPOINTS, type Endpoint } from "../service/endpoints.js";
-import { EndpointHealth, type Ticket } from "./endpoint-health.js";
-import type { Finding, StatusAnswer } from "./finding.js";
+import { EndpointHealth, type Failure, type Ticket } from "./endpoint-health.js";
 import type { Pause } from "./outage.js";
 import { PROBES_APART_MS, probeMs } from "./when-again.js";
+
+/** What an attempt says of the service. */
+export type Finding =
+  /** An event was read and decided on. */
+  | { readonly type: "pass" }
+  | ({ readonly type: "failure" } & Failure)
+  | { readonly type: "pause"; readonly forMs: number }
+  | { readonly type: "unreachable" }
+  /** The attempt says something about its event alone. */
+  | { readonly type: "nothing" };
+
+/** What the status endpoint said. `sick`: 5xx, or a pause. `gateway`: see `isOfGateway`. */
+export type StatusAnswer = "well" | "sick" | "gateway" | "silent" | "unreachable";
 
 const UNREACHABLES_OF_AN_OUTAGE = 3;
 
@@ -28,8 +40,8 @@ export class Health {
   #unreachables = 0;
   /** Since when a gateway answers in the service's place: the status endpoint shows whether all is down. */
   #doubtedSince: number | undefined;
-  #originDown: { readonly since: number; askAt: number } | undefined;
-  /** When to ask the status endpoint, because of an endpoint that is silent, or of a doubt. */
+  #downSince: number | undefined;
+  /** When to ask the status endpoint, if anything depends on it. */
   #askAt = 0;
   #isAsking = false;
   #statusAnswers = true;
@@ -53,17 +65,17 @@ export class Health {
   /** Which events may be sent now. */
   capacity(now: number): Capacity {
     const underWay = this.#all.reduce((sum, endpoint) => sum + endpoint.underWay, 0);
-    const limit = this.#originDown ? 0 : this.#concurrency - underWay - Number(this.#isAsking);
+    const limit = this.#isDown ? 0 : this.#concurrency - underWay - Number(this.#isAsking);
     const mayProbe = now >= this.#probesAt;
     return { limit, lanes: limit > 0 ? this.#all.flatMap((endpoint) => endpoint.lanes(now, mayProbe)) : [] };
   }
 
   /** An event of this lane is about to be sent. `undefined`: the lane closed after the claim. */
   begin(lane: Lane, now: number): Ticket | undefined {
-    if (this.#originDown) return undefined;
+    if (this.#isDown) return undefined;
     const endpoint = this.#endpoints[lane.endpoint];
     const ticket = endpoint.begin(lane, now, now >= this.#probesAt);
-    if (ticket && endpoint.pause) this.#probesAt = now + PROBES_APART_MS;
+    if (ticket && endpoint.pauseAt(now)) this.#probesAt = now + PROBES_APART_MS;
     return ticket;
   }
 
@@ -109,9 +121,8 @@ export class Health {
 
   /** When to ask the status endpoint; infinite if nothing depends on it, or it is being asked. */
   get askAt(): number {
-    if (this.#isAsking) return Number.POSITIVE_INFINITY;
-    if (this.#originDown) return this.#originDown.askAt;
-    return (this.#silentSince ?? this.#doubtedSince) === undefined ? Number.POSITIVE_INFINITY : this.#askAt;
+    const doubtSince = this.#downSince ?? this.#silentSince ?? this.#doubtedSince;
+    return this.#isAsking || doubtSince === undefined ? Number.POSITIVE_INFINITY : this.#askAt;
   }
 
   /** The status endpoint is about to be asked. `asked` gets its answer. */
@@ -124,13 +135,10 @@ export class Health {
     this.#isAsking = false;
     if (answer === "unreachable") this.#disconnected(now);
     else if (answer === "well" || answer === "sick") this.#answered(now);
-    else if (answer === "gateway" && this.#doubtedSince !== undefined) {
-      this.#originDown ??= { since: this.#doubtedSince, askAt: now };
-    }
+    else if (answer === "gateway") this.#downSince ??= this.#doubtedSince;
     this.#doubtedSince = undefined;
-    const since = this.#originDown?.since ?? this.#silentSince ?? now;
+    const since = this.#downSince ?? this.#silentSince ?? now;
     this.#askAt = now + Math.max(restMs, probeMs(now - since));
-    if (this.#originDown) this.#originDown.askAt = this.#askAt;
     const answers = answer === "well";
     if (answers && !this.#statusAnswers) for (const endpoint of this.#all) endpoint.tryNow(now);
     this.#statusAnswers = answers;
@@ -138,22 +146,21 @@ export class Health {
 
   /** When time alone opens lanes next; infinite if it opens none. */
   opensAt(now: number): number {
-    if (this.#originDown) return Number.POSITIVE_INFINITY;
+    if (this.#isDown) return Number.POSITIVE_INFINITY;
     return Math.min(...this.#all.map((endpoint) => endpoint.opensAt(now, this.#probesAt)));
   }
 
   get originPause(): Pause | undefined {
-    if (!this.#originDown) return undefined;
-    const { since, askAt: until } = this.#originDown;
-    return { reason: "unreachable", since, until };
-  }
-
-  pauseOf(endpoint: Endpoint): Pause | undefined {
-    return this.#endpoints[endpoint].pause;
+    if (this.#downSince === undefined) return undefined;
+    return { reason: "unreachable", since: this.#downSince, until: this.#askAt };
   }
 
   pauseAt(endpoint: Endpoint, now: number): Pause | undefined {
-    return this.originPause ?? this.#endpoints[endpoint].pauseAt(now);
+    return this.#endpoints[endpoint].pauseAt(now);
+  }
+
+  get #isDown(): boolean {
+    return this.#downSince !== undefined;
   }
 
   get #silentSince(): number | undefined {
@@ -164,8 +171,8 @@ export class Health {
   #answered(now: number): void {
     this.#unreachables = 0;
     this.#doubtedSince = undefined;
-    if (!this.#originDown) return;
-    this.#originDown = undefined;
+    if (!this.#isDown) return;
+    this.#downSince = undefined;
     for (const endpoint of this.#all) {
       endpoint.slowDown();
       endpoint.tryNow(now);
@@ -175,9 +182,10 @@ export class Health {
   /** Returns whether the origin is down. */
   #disconnected(now: number): boolean {
     this.#unreachables++;
-    if (this.#unreachables >= UNREACHABLES_OF_AN_OUTAGE) {
-      this.#originDown ??= { since: now, askAt: now + probeMs(0) };
+    if (this.#unreachables >= UNREACHABLES_OF_AN_OUTAGE && !this.#isDown) {
+      this.#downSince = now;
+      this.#askAt = now + probeMs(0);
     }
-    return this.#originDown !== undefined;
+    return this.#isDown;
   }
 }

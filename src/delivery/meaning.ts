@@ -4,23 +4,18 @@ import type { Claim, History, Verdict } from "../outbox/claim.js";
 import type { DeathReason } from "../outbox/dead-letters.js";
 import type { Attempt } from "../service/attempt.js";
 import type { Details } from "./details.js";
-import type { Finding } from "./finding.js";
+import type { Finding } from "./health.js";
 import { isOfGateway, type Outcome, pauseReasonOf } from "./outcome.js";
 import { backoffMs } from "./when-again.js";
 
+/** An attempt that has ended, and what a verdict on its event depends on. */
 export interface EndedAttempt {
   readonly claim: Claim;
   readonly attempt: Attempt;
   readonly outcome: Outcome;
   /** Whether the endpoint has taken other visitors' events since the last attempt at this one. */
   readonly othersPassed: boolean;
-}
-
-/** What a verdict depends on beside the attempt. */
-export interface Context {
   readonly details: () => Details;
-  /** Whether a failure may be the event's own fault, and not the service's. */
-  readonly isOfEvent: boolean;
   /** Milliseconds since the epoch. */
   readonly now: number;
   /** Gives a number from 0 up to 1. */
@@ -31,7 +26,8 @@ export interface Context {
 
 interface Meaning {
   readonly finding: (ended: EndedAttempt) => Finding;
-  readonly verdict: (ended: EndedAttempt, context: Context) => Verdict;
+  /** `isOfEvent`: whether a failure may be the event's own fault, and not the service's. */
+  readonly verdict: (ended: EndedAttempt, isOfEvent: boolean) => Verdict;
 }
 
 const pass = (): Finding => ({ type: "pass" });
@@ -66,19 +62,16 @@ export function findingOf(ended: EndedAttempt): Finding {
 }
 
 /** What becomes of an event after an attempt. Pure. */
-export function verdictOn(ended: EndedAttempt, context: Context): Verdict {
-  return MEANINGS[ended.outcome.type].verdict(ended, context);
+export function verdictOn(ended: EndedAttempt, isOfEvent: boolean): Verdict {
+  return MEANINGS[ended.outcome.type].verdict(ended, isOfEvent);
 }
 
 /** The status endpoint did not say whether to send the event: it rests, whatever its age. */
-export function postponed(ended: EndedAttempt, context: Context): Verdict {
-  const { claim, outcome } = ended;
-  if (outcome.type === "unsent" || outcome.type === "unsendable") return verdictOn(ended, context);
-  const failures = claim.history.failures + Number(context.isOfEvent);
-  const backoff = () => backoffMs(Math.max(1, failures), context.random());
-  return retryIn(ended, context, outcome.type === "throttled" ? outcome.retryAfterMs : backoff(), {
-    failures,
-  });
+export function postponed(ended: EndedAttempt, isOfEvent: boolean): Verdict {
+  const { claim, outcome, random } = ended;
+  if (outcome.type === "unsent" || outcome.type === "unsendable") return verdictOn(ended, isOfEvent);
+  const failures = claim.history.failures + Number(isOfEvent);
+  return retryIn(ended, pauseMs(ended) || backoffMs(Math.max(1, failures), random()), { failures });
 }
 
 /** The verdict on an event whose process was killed during an attempt. */
@@ -116,8 +109,8 @@ function delivered({ outcome }: EndedAttempt): Verdict {
   return outcome.type === "delivered" ? outcome : { type: "delivered" };
 }
 
-function dead(reason: DeathReason): Meaning["verdict"] {
-  return ({ claim }, { details }) => ({
+function dead(reason: DeathReason): (ended: EndedAttempt) => Verdict {
+  return ({ claim, details }) => ({
     type: "dead",
     reason,
     attempts: claim.history.attempts + 1,
@@ -126,44 +119,38 @@ function dead(reason: DeathReason): Meaning["verdict"] {
 }
 
 /** If the endpoint pauses, the event need not rest, and the attempt does not count. */
-function afterPause(ended: EndedAttempt, context: Context): Verdict {
-  if (isAskedAlone(ended)) return retryIn(ended, context, pauseMs(ended), { throttled: true });
+function afterPause(ended: EndedAttempt): Verdict {
+  if (isAskedAlone(ended)) return retryIn(ended, pauseMs(ended), { throttled: true });
   const { attempts } = ended.claim.history;
-  return retryIn(ended, context, 0, { attempts, throttled: true });
+  return retryIn(ended, 0, { attempts, throttled: true });
 }
 
-function afterRefusal(ended: EndedAttempt, context: Context): Verdict {
+function afterRefusal(ended: EndedAttempt, isOfEvent: boolean): Verdict {
   const refusals = ended.claim.history.refusals + Number(ended.othersPassed);
-  if (refusals >= REFUSALS_OF_A_DEAD_LETTER) return dead("rejected")(ended, context);
-  return retry(ended, context, { refusals });
+  if (refusals >= REFUSALS_OF_A_DEAD_LETTER) return dead("rejected")(ended);
+  return retry(ended, isOfEvent, { refusals });
 }
 
-function holdOrRetry(ended: EndedAttempt, context: Context): Verdict {
-  const isHeld = context.ambiguous[ended.claim.event.kind] === "hold";
-  return (isHeld ? dead("unconfirmed") : markedRetry)(ended, context);
+function holdOrRetry(ended: EndedAttempt, isOfEvent: boolean): Verdict {
+  const isHeld = ended.ambiguous[ended.claim.event.kind] === "hold";
+  return isHeld ? dead("unconfirmed")(ended) : markedRetry(ended, isOfEvent);
 }
 
 /** The service may have taken the event. Then a later 409 proves that it has. */
-function markedRetry(ended: EndedAttempt, context: Context): Verdict {
-  return retry(ended, context, { maybeTaken: true });
+function markedRetry(ended: EndedAttempt, isOfEvent: boolean): Verdict {
+  return retry(ended, isOfEvent, { maybeTaken: true });
 }
 
-function retry(ended: EndedAttempt, context: Context, changes: Partial<History> = {}): Verdict {
-  const { history, queuedAt } = ended.claim;
-  const { isOfEvent, now, random, maxAgeMs } = context;
-  const failures = history.failures + Number(isOfEvent);
+function retry(ended: EndedAttempt, isOfEvent: boolean, changes: Partial<History> = {}): Verdict {
+  const { claim, othersPassed, now, random, maxAgeMs } = ended;
+  const failures = claim.history.failures + Number(isOfEvent);
   // While the service takes no others either, age ends no event: it may be an outage.
-  const isItsOwnFault = isOfEvent && (ended.othersPassed || failures >= FAILURES_OF_A_LONE_EVENT);
-  if (now - queuedAt > maxAgeMs && isItsOwnFault) return dead("expired")(ended, context);
-  return retryIn(ended, context, backoffMs(Math.max(1, failures), random()), { failures, ...changes });
+  const isItsOwnFault = isOfEvent && (othersPassed || failures >= FAILURES_OF_A_LONE_EVENT);
+  if (now - claim.queuedAt > maxAgeMs && isItsOwnFault) return dead("expired")(ended);
+  return retryIn(ended, backoffMs(Math.max(1, failures), random()), { failures, ...changes });
 }
 
-function retryIn(
-  { claim }: EndedAttempt,
-  { details, now }: Context,
-  inMs: number,
-  changes: Partial<History>,
-): Verdict {
+function retryIn({ claim, details, now }: EndedAttempt, inMs: number, changes: Partial<History>): Verdict {
   const { history } = claim;
   const next = {
     ...history,

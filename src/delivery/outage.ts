@@ -1,6 +1,7 @@
 import type { PauseReason } from "../journal/notices.js";
-import type { KnownOutage } from "./known-outage.js";
-import { clamp, costlyProbeMs, probeMs, savedProbeMs } from "./when-again.js";
+import { clamp, costlyProbeMs, savedProbeMs } from "./when-again.js";
+
+// No class here has a clock: each call gives the time.
 
 /** What is wrong with an endpoint, and since when, in the callers' time. */
 export interface Pause {
@@ -10,78 +11,54 @@ export interface Pause {
   readonly until: number;
 }
 
-/** An outage of one endpoint. Has no clock: each call gives the time. */
-export class Outage {
-  since: number;
-  reason: PauseReason;
+/** An outage of one endpoint. */
+export interface Outage {
+  readonly since: number;
+  readonly reason: PauseReason;
   /** Whether a probe may cost an event. */
-  isCostly: boolean;
+  readonly isCostly: boolean;
+  /** When the last attempt of this process failed that was no new event's. */
+  readonly failedAt: number;
   /** What all processes know of it. */
-  #known: KnownOutage | undefined;
-  /** When any event may try next, by this process's attempts. */
-  #probeAt: number;
-  /** When a sign of recovery last made a probe begin sooner. */
-  #hurriedAt = Number.NEGATIVE_INFINITY;
+  readonly known?: KnownOutage;
+  /** When there was a sign of recovery. */
+  signAt?: number;
+}
 
-  constructor(since: number, probeAt: number, reason: PauseReason, isCostly: boolean) {
-    this.since = since;
-    this.#probeAt = probeAt;
-    this.reason = reason;
-    this.isCostly = isCostly;
-  }
+/** So many lost answers, or so many slow attempts if none was lost yet, are an outage. */
+const LOST_ANSWERS = 2;
+const SLOW_ATTEMPTS = 3;
 
-  /** When any event may try next, by the attempts of all processes. */
-  get probeAt(): number {
-    if (this.isHurried || !this.#known) return this.#probeAt;
-    return Math.max(this.#probeAt, this.#known.probeAt);
-  }
+/** An outage of an endpoint that all processes on the storage know of, in this process's time. */
+export interface KnownOutage {
+  readonly since: number;
+  /** When the last event was held; now if another process's attempt is under way. */
+  readonly lastAt: number;
+  /** When the next attempt may begin. */
+  readonly probeAt: number;
+}
 
-  /** Whether the next probe is due because of a sign that the endpoint may have recovered. */
-  get isHurried(): boolean {
-    return this.#probeAt === this.#hurriedAt && this.#isSignNew;
-  }
-
-  /** Whether other processes know of it, too. */
-  get isKnown(): boolean {
-    return this.#known !== undefined;
-  }
-
-  learn(known: KnownOutage): void {
-    this.#known = known;
-    this.since = Math.min(this.since, known.since);
-    this.isCostly = true;
-  }
-
-  /** Whether a probe that has just begun must not go on, by what was learned meanwhile. */
-  forbids({ beganAt, isHurried }: { readonly beganAt: number; readonly isHurried: boolean }): boolean {
-    if (!this.#known || beganAt >= this.#known.probeAt || (isHurried && this.#isSignNew)) return false;
-    // There was no attempt.
-    this.#probeAt = isHurried ? this.#hurriedAt : beganAt;
-    return true;
-  }
-
-  /** A probe begins or has failed: the next one comes after a rest. */
-  rest(now: number): void {
-    this.#probeAt = now + this.#restMs(now);
-  }
-
-  /** A sign of recovery: any event may try at once, unless such a sign has misled lately. */
-  hurry(now: number): void {
-    if (now < this.#hurriedAt + this.#restMs(now)) return;
-    this.#probeAt = now;
-    this.#hurriedAt = now;
-  }
-
-  /** Whether no process has tried since the last sign of recovery. */
-  get #isSignNew(): boolean {
-    return !this.#known || this.#hurriedAt > this.#known.lastAt;
-  }
-
-  /** The longer the outage, the longer; longer still if a probe may cost an event. */
-  #restMs(now: number): number {
-    const lasted = now - this.since;
-    return this.isCostly ? costlyProbeMs(lasted) : probeMs(lasted);
-  }
+/**
+ * What the processes on one storage know together: they risk what one would. One lost answer alone
+ * is no outage: a service may lose one in ten, and the processes would wait for each other all the
+ * time. Pure.
+ *
+ * @param heldMs how long ago each event was held since the endpoint last took one.
+ * @param seenAt since when each attempt of another process has been seen under way.
+ * @param own this process's last pass, and after how long it takes an attempt for slow.
+ */
+export function knownOutage(
+  heldMs: readonly number[],
+  seenAt: readonly number[],
+  { now, passedAt, patienceMs }: { now: number; passedAt: number; patienceMs: number },
+): KnownOutage | undefined {
+  const held = heldMs.map((ms) => now - ms).filter((at) => at > passedAt);
+  const slow = seenAt.filter((at) => at > passedAt && now - at >= patienceMs);
+  if (held.length + slow.length < (held.length > 0 ? LOST_ANSWERS : SLOW_ATTEMPTS)) return undefined;
+  const since = Math.min(...held, ...slow);
+  // While another process's attempt is under way, no probe begins.
+  const lastAt = seenAt.length > 0 ? now : Math.max(...held);
+  return { since, lastAt, probeAt: lastAt + costlyProbeMs(lastAt - since) };
 }
 
 const MOST_SAVED = 5;
@@ -89,23 +66,18 @@ const MOST_SAVED = 5;
 /**
  * The probes of a paused endpoint that never-tried events may make at once: a token bucket. At most
  * five are saved, also before the outage: one every second at first, one every 5 s later. So an
- * event that the endpoint would take need not wait until all others have tried. Has no clock.
+ * event that the endpoint would take need not wait until all others have tried.
  */
 export class SavedProbes {
   #number = MOST_SAVED;
   #at = Number.NEGATIVE_INFINITY;
-
-  /** Whether there is one, in an outage that began at `since`. */
-  has(now: number, since: number): boolean {
-    return this.#numberAt(now, since) >= 1;
-  }
 
   spend(now: number, since: number): void {
     this.#number = this.#numberAt(now, since) - 1;
     this.#at = now;
   }
 
-  /** When the next one is there: now, or later. */
+  /** When the next one is there, now or later, in an outage that began at `since`. */
   nextAt(now: number, since: number): number {
     const missing = 1 - this.#numberAt(now, since);
     return missing <= 0 ? now : now + missing * savedProbeMs(now - since);
@@ -123,7 +95,7 @@ const LONGEST_DOUBT_MS = 1_900;
 const MOST_PATIENCE = 64;
 const FADING = 0.8;
 
-/** The attempts at one endpoint that failed since the last one that it took. Has no clock. */
+/** The attempts at one endpoint that failed since the last one that it took. */
 export class FailureStreak {
   #failures = 0;
   #since = Number.POSITIVE_INFINITY;
@@ -162,51 +134,5 @@ export class FailureStreak {
     this.#failures = 0;
     this.#since = Number.POSITIVE_INFINITY;
     this.#visitors.clear();
-  }
-}
-
-const PROVEN_MS = 60_000;
-
-/**
- * How many attempts at one endpoint may be under way at once. As in TCP's congestion control, a
- * success adds one and a failure halves it. Has no clock: each call gives the time.
- */
-export class AttemptLimit {
-  readonly #most: number;
-  #limit: number;
-  /** Until then the endpoint gets more than one attempt at once. */
-  #provenUntil: number;
-
-  /** @param hasToProveItself whether it is 1 until the endpoint has taken an event. */
-  constructor(most: number, hasToProveItself: boolean) {
-    this.#most = most;
-    this.#limit = most;
-    this.#provenUntil = hasToProveItself ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
-  }
-
-  /** Whether nothing has lowered it. */
-  get isWhole(): boolean {
-    return this.#limit === this.#most;
-  }
-
-  at(now: number): number {
-    return now < this.#provenUntil ? this.#limit : 1;
-  }
-
-  /** The endpoint has taken an event. */
-  prove(now: number): void {
-    this.#provenUntil = Math.max(this.#provenUntil, now + PROVEN_MS);
-  }
-
-  grow(): void {
-    this.#limit = Math.min(this.#most, this.#limit + 1);
-  }
-
-  halve(): void {
-    this.#limit = Math.max(1, Math.floor(this.#limit / 2));
-  }
-
-  reset(): void {
-    this.#limit = 1;
   }
 }

@@ -37,9 +37,9 @@ interface ReferralOptions {
  */
 export class ReferralCheck {
   readonly #options: ReferralOptions;
-  /** Since when it has not answered, and until when it is not asked, by the monotonic clock. */
-  #failing: { readonly since: number; readonly until: number } | undefined;
-  /** Until when it asked for a pause. Answers to questions that were under way do not end it. */
+  /** Since when it has not answered, by the monotonic clock. */
+  #failingSince: number | undefined;
+  /** Until when it is not asked. Answers to questions that were under way do not end that. */
   #restsUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReferralOptions) {
@@ -64,33 +64,20 @@ export class ReferralCheck {
       return { type: "later", attempt: unsendable(errorFrom(error)) };
     }
     const began = clock.monotonic();
-    const askAt = Math.max(this.#restsUntil, this.#failing?.until ?? Number.NEGATIVE_INFINITY);
-    if (began < askAt) {
-      const forMs = Number.isFinite(askAt) ? askAt - began : REFERRAL_WAIT_MS;
-      return { type: "not-asked", forMs };
-    }
-    const before = this.#failing;
-    const since = before?.since ?? began;
+    if (began < this.#restsUntil) return { type: "not-asked", forMs: this.#restsUntil - began };
     // While the endpoint fails, one question at a time probes whether it answers again.
-    if (before) this.#failing = { since, until: Number.POSITIVE_INFINITY };
-    let attempt: Attempt;
-    let outcome: Outcome;
-    try {
-      attempt = await transport.send(call, { bodyMs });
-      outcome = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
-    } catch (error) {
-      // The answer says nothing about the endpoint.
-      this.#failing = before;
-      throw error;
-    }
+    if (this.#failingSince !== undefined) this.#restsUntil = began + REFERRAL_WAIT_MS;
+    const attempt = await transport.send(call, { bodyMs });
+    const outcome = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
     if (!isAnswered(attempt, outcome)) {
       const now = clock.monotonic();
-      if (outcome.type === "throttled")
-        this.#restsUntil = Math.max(this.#restsUntil, now + outcome.retryAfterMs);
-      this.#failing = { since, until: now + probeMs(now - since) };
+      this.#failingSince ??= began;
+      const askedMs = outcome.type === "throttled" ? outcome.retryAfterMs : 0;
+      const restMs = Math.max(askedMs, probeMs(now - this.#failingSince));
+      this.#restsUntil = Math.max(this.#restsUntil, now + restMs);
       return { type: "later", attempt };
     }
-    this.#failing = undefined;
+    this.#failingSince = undefined;
     const { status, body } = attempt;
     if (status === 404) return { type: "not-referred" };
     if (status >= 300) return { type: "unanswered", attempt };

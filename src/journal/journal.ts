@@ -49,31 +49,13 @@ export function createJournal(parts: {
     delivered: 0,
     retried: 0,
     duplicates: 0,
-    skipped: {
-      "no-attribution": 0,
-      consent: 0,
-      disabled: 0,
-      prefetch: 0,
-      bot: 0,
-      "not-a-page": 0,
-      zero: 0,
-      "not-referred": 0,
-    } as Record<SkipReason, number>,
-    dropped: {
-      invalid: 0,
-      full: 0,
-      "visitor-full": 0,
-      "dead-letters-full": 0,
-      outbox: 0,
-      closed: 0,
-      pick: 0,
-    } as Record<DropReason, number>,
+    skipped: zeros(WHY_SKIPPED),
+    dropped: zeros(WHY_DROPPED),
   };
   const { log, warn, hint, once, isNews } = createLog({ logger, clock, shown });
   const awaited = new Map<string, { orAttempted: boolean; resolve: () => void }>();
   const unsettled = new Set<string>();
   const lastQueued = new Ring<string>(MOST_UNSETTLED);
-  const pausedSince = new Map<PauseScope, number>();
 
   function endWait(id: string): void {
     awaited.get(id)?.resolve();
@@ -190,8 +172,8 @@ export function createJournal(parts: {
       if (event) end(event);
       emit("skipped", () => ({ ...(event && noticeOf(event)), kind, reason }));
       log("debug", `a ${kind} was skipped: ${reason}`);
-      if (reason === "disabled") return;
-      hint(`skipped ${kind} ${reason}`, `a ${kind} is not reported: ${WHY_SKIPPED[reason]}`);
+      const why = WHY_SKIPPED[reason];
+      if (why !== undefined) hint(`skipped ${kind} ${reason}`, `a ${kind} is not reported: ${why}`);
     },
     /** @param line is logged: it names the route, the mistake and what to write instead. */
     unreported(kind: ConversionKind, line: string | undefined) {
@@ -199,11 +181,10 @@ export function createJournal(parts: {
       if (line !== undefined) warn("unreported", line, line);
     },
     paused(scope: PauseScope, pause: Omit<Notices["paused"], "scope">) {
-      const { reason, because, pausedMs, forMs } = pause;
-      const since = pausedSince.get(scope) ?? clock.now() - pausedMs;
-      pausedSince.set(scope, since);
-      emit("paused", () => ({ scope, reason, because: shown(because), pausedMs, forMs }));
-      const what = `delivery to ${pathOf(scope)} is paused, ${reason} since ${new Date(since).toISOString()}`;
+      const { reason, because } = pause;
+      emit("paused", () => ({ scope, ...pause, because: shown(because) }));
+      const since = new Date(clock.now() - pause.pausedMs).toISOString();
+      const what = `delivery to ${pathOf(scope)} is paused, ${reason} since ${since}`;
       warn("paused", `${what}: ${because}; ${REMEDIES[reason]}`);
     },
     /** An endpoint refuses an event, and took no other since: the key or address may be wrong. */
@@ -224,11 +205,13 @@ export function createJournal(parts: {
       emit("decided", () => decision);
       log("warn", decisionLine(decision));
     },
-    resumed(scope: PauseScope) {
-      const pausedMs = clock.now() - (pausedSince.get(scope) ?? clock.now());
-      pausedSince.delete(scope);
+    resumed(scope: PauseScope, pausedMs: number) {
       emit("resumed", () => ({ scope, pausedMs }));
       log("info", `delivery to ${pathOf(scope)} goes on after ${Math.round(pausedMs / 1000)} s`);
     },
   };
+}
+
+function zeros<Reason extends string>(reasons: Readonly<Record<Reason, unknown>>): Record<Reason, number> {
+  return Object.fromEntries(Object.keys(reasons).map((reason) => [reason, 0])) as Record<Reason, number>;
 }

@@ -5,7 +5,8 @@ import { namedAs } from "../shared/printable.js";
 import type { DropReason, PauseReason, PauseScope, SkipReason } from "./notices.js";
 
 /** Why nothing was reported, for the developer who waits for the first event. */
-export const WHY_SKIPPED: Record<Exclude<SkipReason, "disabled">, string> = {
+export const WHY_SKIPPED: Record<SkipReason, string | undefined> = {
+  disabled: undefined,
   "no-attribution":
     "neither a click id nor a session id is known of its visitor. Visitors bring them in cookies, from a page with the browser snippet or " +
     "`onClick`; outside a request they are in the snapshot",
@@ -19,7 +20,8 @@ export const WHY_SKIPPED: Record<Exclude<SkipReason, "disabled">, string> = {
 };
 
 /** Messages for drops that the outbox decided. Other callers pass their own. */
-export const WHY_DROPPED: { readonly [Reason in DropReason]?: string } = {
+export const WHY_DROPPED: Readonly<Record<DropReason, string | undefined>> = {
+  ...{ invalid: undefined, outbox: undefined, closed: undefined, pick: undefined },
   full: "the outbox is full, and a more urgent event came",
   "visitor-full": "too many clicks of its visitor wait, and a newer one came",
   "dead-letters-full": "it was a dead letter, of which the outbox keeps no more, and a newer one came",

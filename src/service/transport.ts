@@ -61,7 +61,18 @@ export function createTransport(options: TransportOptions): Transport {
   const underWay = new LinkedList<AttemptHandler>();
   const connections = createConnections(options);
   const connectionsOfHost = createConnections(options);
-  const loop = new EventLoop(clock);
+  let turnedAt = Number.NEGATIVE_INFINITY;
+  let isWatching = false;
+
+  /** Notes when the event loop next turns: it does not while the process stands still. */
+  function watchTurn(): void {
+    if (isWatching) return;
+    isWatching = true;
+    setImmediate(() => {
+      isWatching = false;
+      turnedAt = clock.monotonic();
+    });
+  }
 
   return {
     prepare: connections.prepare,
@@ -88,7 +99,7 @@ export function createTransport(options: TransportOptions): Transport {
             cancelDeadline();
             cancelBody();
             clearInterval(alive);
-            loop.watch();
+            watchTurn();
             underWay.remove(attempt);
             const hasStoodStill = clock.monotonic() > deadline + TOLERANCE_MS;
             const isUnsent = result.type === "no-answer" && !result.requestSent;
@@ -107,9 +118,9 @@ export function createTransport(options: TransportOptions): Transport {
         const { dispatch: dispatchBy } = isOfHost ? connectionsOfHost : connections;
         const dispatch = () => dispatchBy(request, attempt);
         // After a standstill, undici must first see what the service closed, and close idle ones.
-        if (timersAreFaked() || loop.hasPassedWithin(TICK_MS)) dispatch();
+        if (timersAreFaked() || clock.monotonic() - turnedAt <= TICK_MS) dispatch();
         else afterTick(dispatch);
-        loop.watch();
+        watchTurn();
       });
     },
     abort() {
@@ -144,30 +155,4 @@ function requestFor(
 /** Runs `task` once timers that are due have fired and data in the sockets has been read. */
 function afterTick(task: () => void): void {
   setImmediate(() => setImmediate(task));
-}
-
-/** Whether the event loop turns or stands still. */
-class EventLoop {
-  readonly #clock: Clock;
-  #passedAt = Number.NEGATIVE_INFINITY;
-  #isWaiting = false;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Notes when the loop next turns. */
-  watch(): void {
-    if (this.#isWaiting) return;
-    this.#isWaiting = true;
-    setImmediate(() => {
-      this.#isWaiting = false;
-      this.#passedAt = this.#clock.monotonic();
-    });
-  }
-
-  /** Whether the loop has turned within so many milliseconds, as far as `watch` knows. */
-  hasPassedWithin(ms: number): boolean {
-    return this.#clock.monotonic() - this.#passedAt <= ms;
-  }
 }

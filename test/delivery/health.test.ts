@@ -337,7 +337,8 @@ describe("a service that asks to be left alone", () => {
     await rig.clock.pass(5 * MINUTE_MS);
     const state = () => rig.delivery.endpoints["lead/payment"];
     expect(state()).toMatchObject({ state: "paused", reason: "failing" });
-    rig.service.reply = () => says(503, { retryAfter: "5" });
+    let pauses = 1;
+    rig.service.reply = () => (pauses-- > 0 ? says(503, { retryAfter: "5" }) : says(500));
     while (rig.noticesOf("paused").at(-1)?.reason !== "throttled") await rig.clock.pass(100);
     await rig.clock.pass(6 * SECOND_MS);
     expect(state()).toMatchObject({ state: "paused", reason: "failing" });

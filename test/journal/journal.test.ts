@@ -20,7 +20,7 @@ describe("the log", () => {
   it("is written by a logger that has only `warn` and `error`", () => {
     const { lines, journal } = startJournal();
     journal.skipped("click", "bot");
-    journal.resumed("origin");
+    journal.resumed("origin", 0);
     expect(lines).toEqual([]);
     expect(journal.counts.skipped.bot).toBe(1);
   });
