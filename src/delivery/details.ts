@@ -12,8 +12,17 @@ export interface Details {
   readonly message: string;
 }
 
-// OpenSSL's names, as Node passes them on.
-const UNKNOWN_AUTHORITY = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+)$/;
+/** What to do about codes of Node and OpenSSL whose messages do not say it. */
+const ADVICE: readonly [codes: RegExp, advice: string][] = [
+  [
+    /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+)$/,
+    "this machine does not know the authority that signed the service's certificate: name it by NODE_EXTRA_CA_CERTS",
+  ],
+  [
+    /^(ERR_SSL_\w+|EPROTO)$/,
+    "there is no TLS in common: the service speaks a version that is too old, or no TLS at this port",
+  ],
+];
 
 /** Shows no secret and no visitor. Without an `event`, only the status endpoint was asked. */
 export function detailsOf(
@@ -29,8 +38,8 @@ export function detailsOf(
   const { error } = attempt;
   const code = errorCodeOf(error);
   const said = hide(error.message || code);
-  const advice = ": this machine does not know the certificate's authority; name it by NODE_EXTRA_CA_CERTS";
-  return { code, message: UNKNOWN_AUTHORITY.test(code) ? said + advice : said };
+  const advice = ADVICE.find(([codes]) => codes.test(code))?.[1];
+  return { code, message: advice ? `${said}: ${advice}` : said };
 }
 
 /** Removes the event's ids, name and address from the service's words, in every spelling. */
