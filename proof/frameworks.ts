@@ -2,10 +2,11 @@
  * `npm run proof frameworks -- --only nestjs`
  *
  * The recipes of docs/frameworks.md, docs/payments.md, docs/postgres.md and docs/transactions.md,
- * and the bundlers and runtimes of docs/deployment.md, as test/frameworks has them: each is
- * installed beside the packed package in a project of its own, with Express 4 and 5 if its
- * framework takes both, and walked with real requests on Node 20 and 26. Prints a table. Exits with
- * 1 if a walk fails.
+ * the bundlers and runtimes of docs/deployment.md, and what may stand before an app (adapters of
+ * serverless hosts, proxies, a cache of the process), as test/frameworks has them: each is
+ * installed beside the packed package in a project of its own, with Express 4 and 5 if its framework
+ * takes both, and walked with real requests on Node 20 and 26. Prints a table. Exits with 1 if a
+ * walk fails.
  *
  * `--short` walks every second recipe, each with one Express on one Node, chosen by the commit.
  */

@@ -80,6 +80,12 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   // A line each at the end of docs/frameworks.md.
   sentry: on5({ "@sentry/node": "^11.12.0" }),
   datadog: on5({ "dd-trace": "^5.132.0" }),
+  // What stands between a visitor and the app.
+  lambda: onBoth({ "@codegenie/serverless-express": "5.0.0" }),
+  "lambda-vendia": onBoth({ "@vendia/serverless-express": "4.12.6" }, { basedOn: "lambda" }),
+  "proxied-shop": onBoth({
+    ...{ apicache: "1.6.3", "express-http-proxy": "2.1.2", "http-proxy-middleware": "4.2.2" },
+  }),
   // With syslog's levels.
   winston: on5({ winston: "^3.19.0" }),
   // Bundlers and runtimes: kit/anywhere.js, without the code of a page.

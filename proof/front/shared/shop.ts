@@ -7,8 +7,6 @@ import { serve } from "../../shared/serve.js";
 
 interface ShopOptions {
   readonly sandbox: Sandbox;
-  /** Makes the app. Default: of the Express that is installed. */
-  readonly create?: () => Express;
   readonly tracking?: Partial<AffiliateOptions>;
   /** Called before the tracker is mounted. */
   readonly before?: (app: Express) => void;
@@ -20,11 +18,11 @@ interface ShopOptions {
 export const site = join(root, "proof/front/site");
 
 /** A shop as the README has it: the tracker above static files, a sign-up and a checkout. */
-export async function startShop({ sandbox, create = express, tracking, before, pages }: ShopOptions) {
+export async function startShop({ sandbox, tracking, before, pages }: ShopOptions) {
   const { url: baseUrl, clientId, apiKey } = sandbox;
   const logger = { warn: () => {}, error: console.error };
   const tracker = affiliate({ baseUrl, clientId, apiKey, logger, ...tracking });
-  const app = create();
+  const app = express();
   before?.(app);
   app.use(tracker, tracker.onClick());
   pages?.(app);
