@@ -6,7 +6,6 @@ import { recordingOutbox } from "express-affiliate/testing";
 import session from "express-session";
 import { serve } from "../shared/serve.js";
 import { problemsWith } from "./checks.js";
-import { startFlooded } from "./flood.js";
 
 /** A key whose appearance anywhere is a failure. */
 export const API_KEY = "sk_fuzz_0123456789abcdefghij";
@@ -33,7 +32,6 @@ export async function runHost(): Promise<void> {
   const options = { baseUrl: "http://127.0.0.1:1", clientId: 1, apiKey: API_KEY, outbox, logger };
   const plain = affiliate(options);
   const signed = affiliate({ ...options, signed: ["the newest secret", "an earlier secret"] });
-  const flooded = await startFlooded(API_KEY, logger);
   let events = 0;
   let [longestBlockMs, lookedAt, used] = [0, performance.now(), process.cpuUsage()];
   const look = setInterval(() => {
@@ -56,7 +54,6 @@ export async function runHost(): Promise<void> {
       before: [session({ secret: "s", resave: false, saveUninitialized: true })],
       tracker: plain,
     },
-    "/flooded": { before: [], tracker: flooded.tracker },
   };
   for (const [path, { before, tracker }] of Object.entries(shops)) {
     const shop = express.Router();
@@ -103,10 +100,9 @@ export async function runHost(): Promise<void> {
   setTimeout(() => {
     longestBlockMs = 0;
   }, 3_000).unref();
-  process.once("message", ([customers, floods]: [readonly string[], number]) => {
-    setTimeout(async () => {
+  process.once("message", () => {
+    setTimeout(() => {
       clearInterval(look);
-      for (const problem of await flooded.problems(customers, floods)) problems.add(problem);
       const report: HostReport = { events, problems: [...problems], longestBlockMs };
       process.send?.(report, () => process.exit(0));
     }, 200);
