@@ -1,6 +1,6 @@
 import { gatewayError, shown } from "./errors.js";
 import { Fields } from "./fields.js";
-import { refundOf, saleOf, type Told } from "./told.js";
+import type { Told } from "./told.js";
 
 /** What Adyen's events leave open. */
 export interface AdyenOptions {
@@ -36,51 +36,33 @@ export function adyen(given: unknown, options: AdyenOptions): Told {
   if (item.get("success") !== "true" && item.get("success") !== true) return undefined;
   switch (type) {
     case "AUTHORISATION":
-      return isAutomatic ? sale(item, "pspReference") : undefined;
+      return isAutomatic ? item.sale({ ...PAYMENT, id: "pspReference" }) : undefined;
     case "CAPTURE":
-      return isAutomatic ? undefined : sale(item, "originalReference");
+      return isAutomatic ? undefined : item.sale({ ...PAYMENT, id: "originalReference" });
     case "REFUND":
     case "CHARGEBACK":
-      return refund(item, type === "CHARGEBACK");
+      return item.refund({ ...CHANGE, amount: PAYMENT.amount }, { isDispute: type === "CHARGEBACK" });
     case "CANCEL_OR_REFUND":
     case "CAPTURE_FAILED":
-      return fullRefund(item);
+      return item.refund(CHANGE, { isFull: true });
     case "CANCELLATION":
-      return isAutomatic ? fullRefund(item) : undefined;
+      return isAutomatic ? item.refund(CHANGE, { isFull: true }) : undefined;
     default:
       return undefined;
   }
 }
 
-function sale(item: Fields, idField: string): Told {
-  const extra = item.at("additionalData");
-  return saleOf({
-    paymentId: item.text(idField),
-    ...item.money("amount.value", "amount.currency"),
-    customerEmail: extra.maybe("shopperEmail"),
-    customerId:
-      extra.maybe("recurring.shopperReference") ??
-      extra.maybe("shopperReference") ??
-      item.maybe("merchantReference"),
-    attribution: extra.snapshot("metadata.affiliate"),
-  });
-}
+const PAYMENT = {
+  amount: "amount.value",
+  currency: "amount.currency",
+  email: "additionalData.shopperEmail",
+  customer: [
+    "additionalData.recurring.shopperReference",
+    "additionalData.shopperReference",
+    "merchantReference",
+  ],
+  affiliate: "additionalData.metadata.affiliate",
+};
 
-function refund(item: Fields, isDispute: boolean): Told {
-  return refundOf({
-    paymentId: item.text("originalReference"),
-    refundId: item.text("pspReference"),
-    ...item.money("amount.value", "amount.currency"),
-    isDispute,
-  });
-}
-
-/** Its amount is that of the request, if any. */
-function fullRefund(item: Fields): Told {
-  return refundOf({
-    paymentId: item.text("originalReference"),
-    refundId: item.text("pspReference"),
-    isFull: true,
-    currency: item.currency("amount.currency"),
-  });
-}
+// The amount of one that is full is that of the request, if any.
+const CHANGE = { of: "originalReference", id: "pspReference", currency: "amount.currency" };

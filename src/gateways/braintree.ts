@@ -1,5 +1,5 @@
 import { Fields } from "./fields.js";
-import { refundOf, saleOf, type Told } from "./told.js";
+import type { Told } from "./told.js";
 
 /**
  * Reads what the package `braintree` (3) gives: a notification of `gateway.webhookNotification.parse`,
@@ -17,10 +17,21 @@ import { refundOf, saleOf, type Told } from "./told.js";
 export function braintree(given: unknown): Told {
   const isNotification = typeof given === "object" && given !== null && "kind" in given;
   const { type, event } = Fields.of("braintree", given, isNotification ? "kind" : "type");
-  if (type === "sale") return sale(event);
-  if (type === "credit") return refund(event);
-  if (type === "subscription_charged_successfully") return sale(event.at("subscription.transactions.0"));
-  return type === "dispute_opened" ? dispute(event.at("dispute")) : undefined;
+  switch (type) {
+    case "sale":
+      return sale(event);
+    case "credit": {
+      // Without it, a credit without a sale. A bank may decline a refund, too: then nothing went back.
+      const isOfSale = event.get(REFUND.of) !== undefined;
+      return isOfSale && TAKEN.includes(event.text("status")) ? event.refund(REFUND) : undefined;
+    }
+    case "subscription_charged_successfully":
+      return sale(event.at("subscription.transactions.0"));
+    case "dispute_opened":
+      return event.at("dispute").refund(DISPUTE, { isDispute: true });
+    default:
+      return undefined;
+  }
 }
 
 const TAKEN = [
@@ -31,41 +42,20 @@ const TAKEN = [
   "settled",
 ];
 
+const TRANSACTION = {
+  id: "id",
+  amount: "amount",
+  currency: "currency_iso_code",
+  email: "customer.email",
+  customer: "customer.id",
+  affiliate: "custom_fields.affiliate",
+};
+const VOIDED = { of: "id", soFar: "amount", currency: "currency_iso_code" };
+const REFUND = { of: "refunded_transaction_id", id: "id", amount: "amount", currency: "currency_iso_code" };
+const DISPUTE = { ...REFUND, of: "transaction.id", amount: "amount_disputed" };
+
 function sale(transaction: Fields): Told {
   const status = transaction.text("status");
-  if (status !== "voided" && !TAKEN.includes(status)) return undefined;
-  const paymentId = transaction.text("id");
-  const amount = transaction.decimal("amount");
-  const currency = transaction.currency("currency_iso_code");
-  if (status === "voided") return refundOf({ paymentId, refundedSoFar: amount, isFull: true, currency });
-  return saleOf({
-    paymentId,
-    amount,
-    currency,
-    customerEmail: transaction.maybe("customer.email"),
-    customerId: transaction.maybe("customer.id"),
-    attribution: transaction.snapshot("custom_fields.affiliate"),
-  });
-}
-
-function refund(transaction: Fields): Told {
-  // Without it, a credit without a sale. A bank may decline a refund, too: then nothing went back.
-  const isOfSale = transaction.has("refunded_transaction_id");
-  if (!isOfSale || !TAKEN.includes(transaction.text("status"))) return undefined;
-  return refundOf({
-    paymentId: transaction.text("refunded_transaction_id"),
-    refundId: transaction.text("id"),
-    amount: transaction.decimal("amount"),
-    currency: transaction.currency("currency_iso_code"),
-  });
-}
-
-function dispute(opened: Fields): Told {
-  return refundOf({
-    paymentId: opened.text("transaction.id"),
-    refundId: opened.text("id"),
-    amount: opened.decimal("amount_disputed"),
-    currency: opened.currency("currency_iso_code"),
-    isDispute: true,
-  });
+  if (status === "voided") return transaction.refund(VOIDED, { isFull: true });
+  return TAKEN.includes(status) ? transaction.sale(TRANSACTION) : undefined;
 }

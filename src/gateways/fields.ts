@@ -1,6 +1,12 @@
 import { decimalsIn, isWhole, majorUnits } from "./amounts.js";
 import { type Gateway, gatewayError, shown } from "./errors.js";
-import { attributionIn, type Snapshot } from "./metadata.js";
+import { attributionIn } from "./metadata.js";
+import { type Refund, refundOf, type Sale, saleOf } from "./told.js";
+
+/** A field's path. Of several, the first counts that leads to something. */
+type Path = string | readonly string[];
+
+const IN_MAJOR_UNITS: readonly Gateway[] = ["paypal", "braintree", "mollie"];
 
 /**
  * Reads fields of an event by their paths, as the gateway's documentation has them. If a gateway's
@@ -35,9 +41,9 @@ export class Fields {
     return new Fields(this.#gateway, this.#event, this.get(path), `${this.#at}${path}.`);
   }
 
-  /** Whatever is there. */
+  /** What is there, otherwise `undefined`. */
   get(path: string): unknown {
-    return valueAt(this.#root, path);
+    return valueAt(this.#root, path) ?? undefined;
   }
 
   /** A text that must be there. */
@@ -47,10 +53,15 @@ export class Fields {
   }
 
   /** An id or an address that may be missing. */
-  maybe(path: string): string | undefined {
-    const value = this.get(path);
-    if (Number.isSafeInteger(value)) return String(value);
-    return typeof value === "string" && value !== "" ? value : undefined;
+  maybe(path: Path): string | undefined {
+    const values = [path].flat().map((each) => this.get(each));
+    const found = values.find((value) => Number.isSafeInteger(value) || (typeof value === "string" && value));
+    return found === undefined ? undefined : String(found);
+  }
+
+  /** An id that must be there. */
+  id(path: Path): string {
+    return this.maybe(path) ?? this.refuse([path].flat().at(-1) as string, "a text");
   }
 
   /** A currency's code, in capitals. */
@@ -59,43 +70,62 @@ export class Fields {
     return decimalsIn(code, this.#gateway) === undefined ? this.refuse(path, "a currency of ISO 4217") : code;
   }
 
-  /** An amount in minor units, as an amount in major units. */
-  minor(path: string, currency: string): number {
+  /**
+   * In major units, from minor ones, or from a decimal text: "19.90". Of a refund, some gateways
+   * write a minus, which is dropped.
+   */
+  amount(path: string, currency: string, { isRefund = false } = {}): number {
     const value = this.get(path);
-    if (!isWhole(value)) return this.refuse(path, "a whole number of minor units");
-    return majorUnits(value as number | string | bigint, currency, this.#gateway);
-  }
-
-  /** An amount in minor units and its currency, as one in major units. */
-  money(path: string, currencyPath: string): { amount: number; currency: string } {
-    const currency = this.currency(currencyPath);
-    return { amount: this.minor(path, currency), currency };
-  }
-
-  /** An amount in major units, as a decimal text: "19.90". Its sign is dropped if it may have one. */
-  decimal(path: string, { signed = false } = {}): number {
-    const value = this.get(path);
-    const [sign, digits] =
-      (typeof value === "string" && /^(-?)(\d{1,15}(?:\.\d{1,4})?)$/.exec(value)?.slice(1)) || [];
-    return digits === undefined || (sign && !signed)
+    if (!IN_MAJOR_UNITS.includes(this.#gateway)) {
+      if (!isWhole(value)) return this.refuse(path, "a whole number of minor units");
+      return majorUnits(value as number | string | bigint, currency, this.#gateway);
+    }
+    const [, sign, digits] =
+      /^(-?)(\d{1,15}(?:\.\d{1,4})?)$/.exec(typeof value === "string" ? value : "") ?? [];
+    return digits === undefined || (sign && !isRefund)
       ? this.refuse(path, 'a decimal text such as "19.90"')
       : Number(digits);
   }
 
-  /** What `metadata` wrote. */
-  snapshot(path: string): Snapshot | undefined {
-    return attributionIn(this.get(path));
+  /** The sale with these fields; nothing if it is of nothing. */
+  sale(
+    at: Record<"id" | "amount" | "currency", string> &
+      Partial<Record<"email" | "customer", Path>> & { affiliate?: string },
+  ): Sale | undefined {
+    const currency = this.currency(at.currency);
+    return saleOf({
+      paymentId: this.id(at.id),
+      amount: this.amount(at.amount, currency),
+      currency,
+      customerEmail: this.maybe(at.email ?? []),
+      customerId: this.maybe(at.customer ?? []),
+      attribution: at.affiliate === undefined ? undefined : attributionIn(this.get(at.affiliate)),
+    });
   }
 
-  /** Whether the field is there. */
-  has(path: string): boolean {
-    return (this.get(path) ?? undefined) !== undefined;
+  /** The refund with these fields: `of` is the sale's id, `soFar` may be missing. */
+  refund(
+    at: { of: Path; id?: Path; amount?: string; soFar?: string; currency: string },
+    more: { isFull?: boolean | undefined; isDispute?: boolean } = {},
+  ): Refund {
+    const refundId = at.id === undefined ? undefined : this.id(at.id);
+    const paymentId = this.id(at.of);
+    const currency = this.currency(at.currency);
+    const amount = (path: string) => this.amount(path, currency, { isRefund: true });
+    return refundOf({
+      paymentId,
+      refundId,
+      amount: at.amount === undefined ? undefined : amount(at.amount),
+      refundedSoFar: at.soFar && this.get(at.soFar) !== undefined ? amount(at.soFar) : undefined,
+      currency,
+      ...more,
+    });
   }
 
   refuse(path: string, mustBe: string): never {
     const field = `\`${this.#at}${path}\``;
     throw gatewayError(
-      `${this.#gateway}: ${this.#event}: ${field} must be ${mustBe}, got ${shown(this.get(path))}`,
+      `${this.#gateway}: ${this.#event}: ${field} must be ${mustBe}, got ${shown(valueAt(this.#root, path))}`,
     );
   }
 }

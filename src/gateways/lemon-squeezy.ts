@@ -1,5 +1,6 @@
 import { decimalsIn } from "./amounts.js";
 import { Fields } from "./fields.js";
+import { attributionIn } from "./metadata.js";
 import { refundOf, saleOf, type Told } from "./told.js";
 
 /**
@@ -17,46 +18,44 @@ import { refundOf, saleOf, type Told } from "./told.js";
  */
 export function lemonSqueezy(given: unknown): Told {
   const { type, event } = Fields.of("lemonSqueezy", given, "meta.event_name");
-  const isOrder = type.startsWith("order_");
-  const data = event.at("data");
+  const order = event.at("data.attributes");
   // The first payment of a subscription is an order, too.
-  if (!isOrder && data.get("attributes.billing_reason") === "initial") return undefined;
-  if (type === "order_created" || type === "subscription_payment_success") return sale(event);
-  if (type === "order_refunded" || type === "subscription_payment_refunded") return refund(data);
+  if (!type.startsWith("order_") && order.get("billing_reason") === "initial") return undefined;
+  if (type === "order_created" || type === "subscription_payment_success") return sale(event, order);
+  if (type === "order_refunded" || type === "subscription_payment_refunded") return refund(event, order);
   return undefined;
 }
 
-function sale(event: Fields): Told {
-  const order = event.at("data.attributes");
+function sale(event: Fields, order: Fields): Told {
   // Neither pending, nor failed, nor fraudulent. A subscription's payment has no such status.
   if (!["paid", "refunded", "partial_refund"].includes(order.text("status"))) return undefined;
   const { currency, amount } = amountsOf(order);
   return saleOf({
-    paymentId: idOf(event.at("data")),
+    paymentId: idOf(event),
     amount: amount("total"),
     currency,
     customerEmail: order.maybe("user_email"),
     customerId: order.maybe("customer_id"),
-    attribution: event.snapshot("meta.custom_data.affiliate"),
+    attribution: attributionIn(event.get("meta.custom_data.affiliate")),
   });
 }
 
-function refund(data: Fields): Told {
-  const order = data.at("attributes");
-  const isFull = order.get("status") === "refunded";
+function refund(event: Fields, order: Fields): Told {
   const { currency, amount } = amountsOf(order);
   // Lemon Squeezy told no amount before it had partial refunds.
-  const refundedSoFar = order.has("refunded_amount") ? amount("refunded_amount") : undefined;
-  return refundOf({ paymentId: idOf(data), refundedSoFar, isFull, currency });
+  const hasAmount = order.get("refunded_amount") !== undefined;
+  return refundOf({
+    paymentId: idOf(event),
+    refundedSoFar: hasAmount ? amount("refunded_amount") : undefined,
+    isFull: order.get("status") === "refunded",
+    currency,
+  });
 }
 
-const idOf = (data: Fields) => `${data.text("type")} ${data.maybe("id") ?? data.text("id")}`;
+const idOf = (event: Fields) => `${event.text("data.type")} ${event.id("data.id")}`;
 
 function amountsOf(order: Fields) {
-  const currency = order.currency("currency");
-  const hasCents = decimalsIn(currency) === 2;
-  return {
-    currency: hasCents ? currency : "USD",
-    amount: (field: string) => (hasCents ? order.minor(field, currency) : order.minor(`${field}_usd`, "USD")),
-  };
+  const given = order.currency("currency");
+  const [currency, end] = decimalsIn(given) === 2 ? [given, ""] : ["USD", "_usd"];
+  return { currency, amount: (field: string) => order.amount(field + end, currency) };
 }

@@ -1,5 +1,5 @@
 import { Fields } from "./fields.js";
-import { refundOf, saleOf, type Told } from "./told.js";
+import { refundOf, type Told } from "./told.js";
 
 /**
  * Reads a payment of Mollie (API version 2), as `mollie.payments.get(id)` gives it. The webhook has
@@ -16,24 +16,25 @@ import { refundOf, saleOf, type Told } from "./told.js";
 export function mollie(given: unknown): Told {
   const { type, event: payment } = Fields.of("mollie", given, "resource");
   if (type !== "payment" || payment.text("status") !== "paid") return undefined;
-  const paymentId = payment.text("id");
+  const paymentId = payment.id("id");
   const currency = payment.currency("amount.currency");
-  const amountOf = (field: string) => (payment.has(field) ? payment.decimal(`${field}.value`) : 0);
-  const amount = payment.has("amountCaptured") ? amountOf("amountCaptured") : payment.decimal("amount.value");
-  const sale = saleOf({
-    paymentId,
-    amount,
-    currency,
-    customerEmail: payment.maybe("billingAddress.email"),
-    customerId: payment.maybe("customerId"),
-    attribution: payment.snapshot("metadata.affiliate"),
-  });
-  const chargedBack = amountOf("amountChargedBack");
-  const refunded = amountOf("amountRefunded");
+  const amountOf = (field: string) => payment.amount(`${field}.value`, currency);
+  const mayBe = (field: string) => (payment.get(field) === undefined ? 0 : amountOf(field));
+  const paid = payment.get("amountCaptured") === undefined ? "amount" : "amountCaptured";
+  const sale = payment.sale({ ...PAYMENT, amount: `${paid}.value` });
+  const [refunded, chargedBack] = [mayBe("amountRefunded"), mayBe("amountChargedBack")];
   const told = { paymentId, currency, sale };
-  const ofRefunds = { refundedSoFar: refunded, isFull: refunded >= amount };
+  const ofRefunds = { refundedSoFar: refunded, isFull: refunded >= amountOf(paid) };
   // One answer may tell of both: what the shop gave back, and what the customer's bank took back.
   if (chargedBack > 0)
     return refundOf({ ...told, ...(refunded > 0 && ofRefunds), amount: chargedBack, isDispute: true });
   return refunded > 0 ? refundOf({ ...told, ...ofRefunds }) : sale;
 }
+
+const PAYMENT = {
+  id: "id",
+  currency: "amount.currency",
+  email: "billingAddress.email",
+  customer: "customerId",
+  affiliate: "metadata.affiliate",
+};

@@ -1,5 +1,5 @@
 import { Fields } from "./fields.js";
-import { refundOf, saleOf, type Told } from "./told.js";
+import type { Told } from "./told.js";
 
 /**
  * Reads an event of Paddle Billing (API version 1), as `paddle.webhooks.unmarshal` gives it, or
@@ -16,29 +16,23 @@ import { refundOf, saleOf, type Told } from "./told.js";
 export function paddle(given: unknown): Told {
   const { type, event } = Fields.of("paddle", given, "event_type");
   const data = event.at("data");
-  if (type === "transaction.completed") return sale(data);
+  if (type === "transaction.completed") return data.sale(TRANSACTION);
   return type === "adjustment.created" || type === "adjustment.updated" ? adjustment(data) : undefined;
 }
 
-function sale(data: Fields): Told {
-  return saleOf({
-    paymentId: data.text("id"),
-    ...data.money("details.totals.grand_total", "currency_code"),
-    customerEmail: undefined,
-    customerId: data.maybe("customer_id"),
-    attribution: data.snapshot("custom_data.affiliate"),
-  });
-}
+const TRANSACTION = {
+  id: "id",
+  amount: "details.totals.grand_total",
+  currency: "currency_code",
+  customer: "customer_id",
+  affiliate: "custom_data.affiliate",
+};
+
+const ADJUSTMENT = { of: "transaction_id", id: "id", amount: "totals.total", currency: "currency_code" };
 
 /** A credit changes what is still to be paid: no money goes back. */
 function adjustment(data: Fields): Told {
   const isDispute = data.get("action") === "chargeback";
   if (data.get("status") !== "approved" || !(isDispute || data.get("action") === "refund")) return undefined;
-  return refundOf({
-    paymentId: data.text("transaction_id"),
-    refundId: data.text("id"),
-    ...data.money("totals.total", "currency_code"),
-    isFull: data.get("type") === "full" ? true : undefined,
-    isDispute,
-  });
+  return data.refund(ADJUSTMENT, { isDispute, isFull: data.get("type") === "full" ? true : undefined });
 }

@@ -1,5 +1,5 @@
 import { Fields } from "./fields.js";
-import { refundOf, saleOf, type Told } from "./told.js";
+import type { Told } from "./told.js";
 
 /**
  * Reads a webhook of PayPal, once `/v1/notifications/verify-webhook-signature` has said that PayPal
@@ -20,16 +20,16 @@ export function paypal(given: unknown): Told {
   const resource = event.at("resource");
   switch (type) {
     case "PAYMENT.CAPTURE.COMPLETED":
-      return sale(resource, ORDER);
+      return resource.sale(ORDER);
     case "PAYMENT.CAPTURE.REFUNDED":
     case "PAYMENT.CAPTURE.REVERSED":
-      return refund(resource, ORDER, captureOf(resource));
+      return { ...resource.refund({ ...ORDER, of: "id" }), paymentId: captureOf(resource) };
     case "PAYMENT.SALE.COMPLETED":
-      return sale(resource, SUBSCRIPTION);
+      return resource.sale(SUBSCRIPTION);
     case "PAYMENT.SALE.REFUNDED":
-      return refund(resource, SUBSCRIPTION, resource.text("sale_id"));
+      return resource.refund({ ...SUBSCRIPTION, of: "sale_id" });
     case "CUSTOMER.DISPUTE.CREATED":
-      return dispute(resource);
+      return resource.refund(DISPUTE, { isDispute: true });
     default:
       return undefined;
   }
@@ -37,43 +37,30 @@ export function paypal(given: unknown): Told {
 
 /** Where the fields of an order's payment stand (v2). */
 const ORDER = {
+  id: "id",
   amount: "amount.value",
   currency: "amount.currency_code",
-  refundedSoFar: "seller_payable_breakdown.total_refunded_amount.value",
-  customerId: "supplementary_data.related_ids.order_id",
-  attribution: "custom_id",
+  soFar: "seller_payable_breakdown.total_refunded_amount.value",
+  customer: "supplementary_data.related_ids.order_id",
+  affiliate: "custom_id",
 };
 
 /** Where those of a subscription's payment stand (v1). */
 const SUBSCRIPTION: typeof ORDER = {
+  id: "id",
   amount: "amount.total",
   currency: "amount.currency",
-  refundedSoFar: "total_refunded_amount.value",
-  customerId: "billing_agreement_id",
-  attribution: "custom",
+  soFar: "total_refunded_amount.value",
+  customer: "billing_agreement_id",
+  affiliate: "custom",
 };
 
-function sale(resource: Fields, at: typeof ORDER): Told {
-  return saleOf({
-    paymentId: resource.text("id"),
-    amount: resource.decimal(at.amount),
-    currency: resource.currency(at.currency),
-    customerEmail: undefined,
-    customerId: resource.maybe(at.customerId),
-    attribution: resource.snapshot(at.attribution),
-  });
-}
-
-function refund(resource: Fields, at: typeof ORDER, paymentId: string): Told {
-  return refundOf({
-    paymentId,
-    refundId: resource.text("id"),
-    // Negative in some events of v1.
-    amount: resource.decimal(at.amount, { signed: at === SUBSCRIPTION }),
-    refundedSoFar: resource.has(at.refundedSoFar) ? resource.decimal(at.refundedSoFar) : undefined,
-    currency: resource.currency(at.currency),
-  });
-}
+const DISPUTE = {
+  of: "disputed_transactions.0.seller_transaction_id",
+  id: "dispute_id",
+  amount: "dispute_amount.value",
+  currency: "dispute_amount.currency_code",
+};
 
 function captureOf(refund: Fields): string {
   const links = refund.get("links");
@@ -83,14 +70,4 @@ function captureOf(refund: Fields): string {
     if (id !== undefined) return id;
   }
   return refund.refuse("links", "a list with the capture's address as `up`");
-}
-
-function dispute(opened: Fields): Told {
-  return refundOf({
-    paymentId: opened.text("disputed_transactions.0.seller_transaction_id"),
-    refundId: opened.text("dispute_id"),
-    amount: opened.decimal("dispute_amount.value"),
-    currency: opened.currency("dispute_amount.currency_code"),
-    isDispute: true,
-  });
 }

@@ -1,5 +1,5 @@
 import { Fields } from "./fields.js";
-import { refundOf, saleOf, type Told } from "./told.js";
+import type { Told } from "./told.js";
 
 /**
  * Reads a webhook of Razorpay (API version 1): its parsed body, once
@@ -15,44 +15,35 @@ import { refundOf, saleOf, type Told } from "./told.js";
  */
 export function razorpay(given: unknown): Told {
   const { type, event } = Fields.of("razorpay", given, "event");
-  if (type === "payment.captured") return sale(event.at("payload.payment.entity"));
-  if (type === "refund.processed") return refund(event.at("payload"));
-  return type === "payment.dispute.created" ? dispute(event.at("payload.dispute.entity")) : undefined;
+  const payment = event.at("payload.payment.entity");
+  switch (type) {
+    case "payment.captured": {
+      const hasEmail = payment.maybe("email")?.toLowerCase() !== NO_ADDRESS;
+      return payment.sale({ ...PAYMENT, email: hasEmail ? "email" : [] });
+    }
+    case "refund.processed": {
+      const hasSum = payment.get("amount_refunded") !== undefined;
+      return event.at("payload").refund(REFUND, {
+        isFull: hasSum ? payment.get("refund_status") === "full" : undefined,
+      });
+    }
+    case "payment.dispute.created":
+      return event.at("payload.dispute.entity").refund(DISPUTE, { isDispute: true });
+    default:
+      return undefined;
+  }
 }
 
 /** What Razorpay writes if its checkout did not ask for an address. */
 const NO_ADDRESS = "void@razorpay.com";
 
-function sale(payment: Fields): Told {
-  const email = payment.maybe("email");
-  return saleOf({
-    paymentId: payment.text("id"),
-    ...payment.money("amount", "currency"),
-    customerEmail: email?.toLowerCase() === NO_ADDRESS ? undefined : email,
-    customerId: payment.maybe("customer_id"),
-    attribution: payment.snapshot("notes.affiliate"),
-  });
-}
-
-function refund(payload: Fields): Told {
-  const { amount, currency } = payload.money("refund.entity.amount", "refund.entity.currency");
-  const payment = payload.at("payment.entity");
-  const hasSum = payment.has("amount_refunded");
-  return refundOf({
-    paymentId: payload.text("refund.entity.payment_id"),
-    refundId: payload.text("refund.entity.id"),
-    amount,
-    refundedSoFar: hasSum ? payment.minor("amount_refunded", currency) : undefined,
-    isFull: hasSum ? payment.get("refund_status") === "full" : undefined,
-    currency,
-  });
-}
-
-function dispute(opened: Fields): Told {
-  return refundOf({
-    paymentId: opened.text("payment_id"),
-    refundId: opened.text("id"),
-    ...opened.money("amount", "currency"),
-    isDispute: true,
-  });
-}
+const MONEY = { amount: "amount", currency: "currency" };
+const PAYMENT = { ...MONEY, id: "id", customer: "customer_id", affiliate: "notes.affiliate" };
+const DISPUTE = { ...MONEY, of: "payment_id", id: "id" };
+const REFUND = {
+  of: "refund.entity.payment_id",
+  id: "refund.entity.id",
+  amount: "refund.entity.amount",
+  soFar: "payment.entity.amount_refunded",
+  currency: "refund.entity.currency",
+};

@@ -1,5 +1,5 @@
 import { Fields } from "./fields.js";
-import { refundOf, saleOf, type Told } from "./told.js";
+import type { Told } from "./told.js";
 
 /**
  * Reads a webhook of Square (API version 2026-09-16): its parsed body, once
@@ -17,37 +17,29 @@ import { refundOf, saleOf, type Told } from "./told.js";
 export function square(given: unknown): Told {
   const { type, event } = Fields.of("square", given, "type");
   const object = event.at("data.object");
-  if (type === "payment.created" || type === "payment.updated") return sale(object.at("payment"));
-  if (type === "refund.created" || type === "refund.updated") return refund(object.at("refund"));
-  if (type !== "dispute.created") return undefined;
-  // The documentation has it as `dispute`, the types of Square's library as `object`.
-  return dispute(object.at(object.has("object") ? "object" : "dispute"));
+  switch (type) {
+    case "payment.created":
+    case "payment.updated": {
+      const payment = object.at("payment");
+      return payment.text("status") === "COMPLETED" ? payment.sale(PAYMENT) : undefined;
+    }
+    case "refund.created":
+    case "refund.updated": {
+      const refund = object.at("refund");
+      // A refund to a customer without a payment is `unlinked`.
+      const isMade = refund.get("status") === "COMPLETED" && refund.get("payment_id") !== undefined;
+      return isMade ? refund.refund({ ...MONEY, of: "payment_id", id: "id" }) : undefined;
+    }
+    case "dispute.created": {
+      // The documentation has it as `dispute`, the types of Square's library as `object`.
+      const dispute = object.at(object.get("object") === undefined ? "dispute" : "object");
+      const ids = { of: "disputed_payment.payment_id", id: ["dispute_id", "id"] };
+      return dispute.refund({ ...MONEY, ...ids }, { isDispute: true });
+    }
+    default:
+      return undefined;
+  }
 }
 
-const MONEY = ["amount_money.amount", "amount_money.currency"] as const;
-
-function sale(payment: Fields): Told {
-  if (payment.text("status") !== "COMPLETED") return undefined;
-  return saleOf({
-    paymentId: payment.text("id"),
-    ...payment.money(...MONEY),
-    customerEmail: payment.maybe("buyer_email_address"),
-    customerId: payment.maybe("customer_id"),
-  });
-}
-
-function refund(made: Fields): Told {
-  // A refund to a customer without a payment is `unlinked`.
-  if (made.get("status") !== "COMPLETED" || !made.has("payment_id")) return undefined;
-  return refundOf({
-    paymentId: made.text("payment_id"),
-    refundId: made.text("id"),
-    ...made.money(...MONEY),
-  });
-}
-
-function dispute(opened: Fields): Told {
-  const paymentId = opened.text("disputed_payment.payment_id");
-  const refundId = opened.maybe("dispute_id") ?? opened.text("id");
-  return refundOf({ paymentId, refundId, ...opened.money(...MONEY), isDispute: true });
-}
+const MONEY = { amount: "amount_money.amount", currency: "amount_money.currency" };
+const PAYMENT = { ...MONEY, id: "id", email: "buyer_email_address", customer: "customer_id" };

@@ -1,5 +1,5 @@
 import { Fields } from "./fields.js";
-import { refundOf, saleOf, type Told } from "./told.js";
+import { refundOf, type Told } from "./told.js";
 
 /**
  * Reads an event of Stripe, as `stripe.webhooks.constructEvent` gives it (API versions until
@@ -16,37 +16,40 @@ import { refundOf, saleOf, type Told } from "./told.js";
  * names one. Metadata of a payment intent is copied to its charge; that of a subscription is not.
  */
 export function stripe(given: unknown): Told {
-  const { type: name, event } = Fields.of("stripe", given, "type");
-  // A thin event has no charge, and is refused.
-  const type = name.replace(/^v1\./, "");
+  const { type, event } = Fields.of("stripe", given, "type");
   const object = event.at("data.object");
-  if (type === "charge.succeeded" || type === "charge.captured") return sale(object);
-  if (type === "charge.refunded") return refund(object, event.maybe("api_version") ?? "");
-  if (type !== "charge.dispute.created") return undefined;
-  const refundId = object.text("id");
-  // An expanded charge is an object.
-  const paymentId = object.maybe("charge.id") ?? object.text("charge");
-  return refundOf({ paymentId, refundId, ...object.money("amount", "currency"), isDispute: true });
+  // A thin event has no charge, and is refused.
+  switch (type.replace(/^v1\./, "")) {
+    case "charge.succeeded":
+    case "charge.captured":
+      return object.id("id") && object.get("captured") === true ? object.sale(CHARGE) : undefined;
+    case "charge.refunded":
+      return refund(object, event.maybe("api_version") ?? "");
+    case "charge.dispute.created":
+      return object.refund(DISPUTE, { isDispute: true });
+    default:
+      return undefined;
+  }
 }
 
-function sale(charge: Fields): Told {
-  const paymentId = charge.text("id");
-  if (charge.get("captured") !== true) return undefined;
-  return saleOf({
-    paymentId,
-    ...charge.money("amount_captured", "currency"),
-    customerEmail: charge.maybe("billing_details.email") ?? charge.maybe("receipt_email"),
-    customerId: charge.maybe("customer") ?? charge.maybe("customer.id"),
-    attribution: charge.snapshot("metadata.affiliate"),
-  });
-}
+const CHARGE = {
+  id: "id",
+  amount: "amount_captured",
+  currency: "currency",
+  email: ["billing_details.email", "receipt_email"],
+  customer: ["customer", "customer.id"],
+  affiliate: "metadata.affiliate",
+};
+
+// An expanded charge is an object.
+const DISPUTE = { of: ["charge.id", "charge"], id: "id", amount: "amount", currency: "currency" };
 
 function refund(charge: Fields, apiVersion: string): Told {
-  const paymentId = charge.text("id");
+  const paymentId = charge.id("id");
   // Before 2025-03-31.basil, an authorisation that is cancelled is refunded …
   if (charge.get("captured") !== true) return undefined;
   const currency = charge.currency("currency");
-  const sum = (field: string) => charge.minor(field, currency);
+  const sum = (field: string) => charge.amount(field, currency);
   // … and so is what a partial capture leaves.
   const isOld = apiVersion !== "" && apiVersion < "2025-03-31";
   const uncaptured = isOld ? sum("amount") - sum("amount_captured") : 0;
