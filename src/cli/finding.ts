@@ -2,15 +2,15 @@ import { styleText } from "node:util";
 import { printable } from "../shared/printable.js";
 import type { Terminal } from "./terminal.js";
 
-export interface CheckResult {
+export interface Finding {
   readonly type: "well" | "wrong" | "note" | "not-done";
   readonly text: string;
 }
 
-export const well = (text: string): CheckResult => ({ type: "well", text });
-export const wrong = (text: string): CheckResult => ({ type: "wrong", text });
-export const note = (text: string): CheckResult => ({ type: "note", text });
-export const notDone = (text: string): CheckResult => ({ type: "not-done", text });
+export const well = (text: string): Finding => ({ type: "well", text });
+export const wrong = (text: string): Finding => ({ type: "wrong", text });
+export const note = (text: string): Finding => ({ type: "note", text });
+export const notDone = (text: string): Finding => ({ type: "not-done", text });
 
 const MARKS = {
   well: ["ok     ", "green"],
@@ -19,19 +19,28 @@ const MARKS = {
   "not-done": ["-      ", "dim"],
 } as const;
 
-/** Prints a finding, or a line whose parts are `painted`. */
-export function print(line: CheckResult | string, { stdout }: Terminal): void {
-  stdout(typeof line === "string" ? line : lineOf(line));
+function markOf({ type }: Finding): string {
+  const [mark, color] = MARKS[type];
+  return painted(mark, color);
 }
 
-/** Without the control characters that the service may have sent. */
-function lineOf({ type, text }: CheckResult): string {
-  const [mark, color] = MARKS[type];
-  return `${painted(mark, color)} ${printable(text)}`;
+/** Prints a finding, without control characters, or a line whose parts are `painted`. */
+export function print(line: Finding | string, { stdout }: Terminal): void {
+  stdout(typeof line === "string" ? line : `${markOf(line)} ${printable(line.text)}`);
 }
 
 /** In this colour, if standard output has colours. */
 export function painted(text: string, color: "green" | "red" | "yellow" | "dim"): string {
   // Before Node 22.8, `styleText` does not ask.
   return process.stdout.hasColors?.() ? styleText(color, text) : text;
+}
+
+/** `1 event`, `2 events`. */
+export function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** A time in ISO 8601. */
+export function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
 }

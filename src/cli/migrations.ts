@@ -1,7 +1,6 @@
 import { mysqlMigrations } from "../outbox/mysql/migrations.js";
 import { postgresMigrations } from "../outbox/postgres/migrations.js";
-import { errorFrom } from "../shared/errors.js";
-import { readArguments, refuseArguments } from "./arguments.js";
+import { readArguments, understood } from "./arguments.js";
 import type { Terminal } from "./terminal.js";
 
 const help = `Usage: express-affiliate migrations [options]
@@ -24,29 +23,29 @@ Exit code: 0, or 2 if the arguments are wrong.`;
 
 /** Returns the exit code. */
 export function migrationsCommand(args: string[], terminal: Terminal): number {
-  const { stdout } = terminal;
-  try {
-    const { values } = readArguments({
-      args,
-      options: {
-        schema: { type: "string" },
-        mysql: { type: "boolean", default: false },
-        prefix: { type: "string" },
-        from: { type: "string", default: "0" },
-        help: { type: "boolean", short: "h" },
-      },
-    });
-    const { mysql, schema, prefix } = values;
-    if (mysql && schema !== undefined)
-      throw new Error("--schema goes without --mysql; --prefix goes with it");
-    if (!mysql && prefix !== undefined) throw new Error("--prefix goes with --mysql");
-    const migrations = mysql ? mysqlMigrations(prefix) : postgresMigrations(schema);
-    if (!/^\d+$/.test(values.from) || Number(values.from) > migrations.length)
-      throw new Error(`--from must be a version's number, 0 to ${migrations.length}`);
-    if (values.help) stdout(help);
-    else stdout(migrations.slice(Number(values.from)).join("\n"));
-    return 0;
-  } catch (error) {
-    return refuseArguments("migrations", errorFrom(error).message, terminal);
-  }
+  const migrations = understood("migrations", { args, help, terminal, read: () => migrationsFor(args) });
+  if (typeof migrations === "number") return migrations;
+  terminal.stdout(migrations.join("\n"));
+  return 0;
+}
+
+function migrationsFor(args: string[]): readonly string[] | undefined {
+  const { values } = readArguments({
+    args,
+    options: {
+      schema: { type: "string" },
+      mysql: { type: "boolean", default: false },
+      prefix: { type: "string" },
+      from: { type: "string", default: "0" },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  const { mysql, schema, prefix, from, help: isHelp } = values;
+  if (isHelp) return undefined;
+  if (mysql && schema !== undefined) throw new Error("--schema goes without --mysql; --prefix goes with it");
+  if (!mysql && prefix !== undefined) throw new Error("--prefix goes with --mysql");
+  const migrations = mysql ? mysqlMigrations(prefix) : postgresMigrations(schema);
+  if (!/^\d+$/.test(from) || Number(from) > migrations.length)
+    throw new Error(`--from must be a version's number, 0 to ${migrations.length}`);
+  return migrations.slice(Number(from));
 }

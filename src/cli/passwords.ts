@@ -1,5 +1,5 @@
-import { harmless } from "../../shared/harmless.js";
-import { Secret } from "../../shared/secret.js";
+import { harmless } from "../shared/harmless.js";
+import { Secret } from "../shared/secret.js";
 
 /** Returns a function that removes these URLs' passwords from a text, in every spelling. */
 export function passwordHider(urls: readonly string[]): (text: string) => string {
@@ -25,6 +25,5 @@ function passwordsIn(url: string): string[] {
 /** As it stands, and what it means: percent-encoded, and in a query with + for a space. */
 function meaningsOf(password: string): string[] {
   const spelt = [password, password.replaceAll("+", " ")];
-  const meant = spelt.map((each) => harmless(() => decodeURIComponent(each)) ?? each);
-  return [password, ...meant].flatMap((each) => [each, JSON.stringify(each).slice(1, -1)]);
+  return [password, ...spelt.map((each) => harmless(() => decodeURIComponent(each)) ?? each)];
 }

@@ -29,7 +29,7 @@ describe("the command `migrations`", () => {
     [["--from", "x"], "--from must be a version's number"],
     [["--from", String(postgresMigrations().length + 1)], "--from must be a version's number, 0 to "],
     [["--nope"], "there is no option --nope"],
-    [["stray"], "Unexpected argument"],
+    [["stray"], "it takes options only"],
   ])("refuses %j as usage", async (args, because) => {
     const { code, out, err } = await run(...args);
     expect({ code, out }).toEqual({ code: 2, out: "" });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { passwordHider } from "../../../src/cli/outbox/passwords.js";
+import { passwordHider } from "../../src/cli/passwords.js";
 
 const odd = fc.string({ unit: fc.oneof(fc.constantFrom(..."@:/?#%&=+ \\\"'[]"), fc.string()) });
 /** Such as no message has by chance. */

@@ -1,23 +1,14 @@
 import { readConfig } from "../../config.js";
 import { callsFor } from "../../service/calls.js";
 import { maskEmails } from "../../shared/emails.js";
-import { errorFrom, OptionsError } from "../../shared/errors.js";
+import { errorFrom } from "../../shared/errors.js";
 import { presentable } from "../../shared/secret.js";
-import { readArguments, refuseArguments } from "../arguments.js";
-import { type CheckResult, painted, print } from "../finding.js";
-import { locationFrom, type OutboxLocation, urlIn } from "../outbox/arguments.js";
-import { passwordHider } from "../outbox/passwords.js";
+import { readArguments, understood } from "../arguments.js";
+import { countOf, type Finding, note, painted, print, well, wrong } from "../finding.js";
+import { findingsOf, lastEventsFound } from "../outbox/findings.js";
+import { locationFrom, type OutboxLocation, openOutboxAt, problemAt, valueIn } from "../outbox/location.js";
 import type { Terminal } from "../terminal.js";
-import { checkOutbox } from "./outbox.js";
-import {
-  checkSession,
-  checkStatus,
-  checkTlsSetting,
-  lastInSandbox,
-  noTestClick,
-  sendTestClick,
-  type Target,
-} from "./service.js";
+import { checkService, LAST, type Target } from "./service.js";
 
 const help = `Usage: express-affiliate doctor --base-url URL --client-id N [options]
 
@@ -48,90 +39,67 @@ wrong.`;
 
 /** Resolves with the exit code. */
 export async function doctorCommand(args: string[], terminal: Terminal): Promise<number> {
-  const { stdout } = terminal;
-  let flags: Flags;
-  let target: Target | undefined;
-  let location: OutboxLocation | undefined;
-  let tlsSetting: CheckResult | undefined;
-  try {
-    flags = parseFlags(args);
-    if (flags.help) {
-      stdout(help);
-      return 0;
-    }
-    location = outboxFrom(flags, terminal.env);
-    if (!location || OF_THE_SERVICE.some((name) => flags[name] !== undefined)) {
-      target = targetFrom(flags, terminal.env);
-      tlsSetting = checkTlsSetting(terminal.env);
-    }
-  } catch (error) {
-    return refuseArguments("doctor", passwordHider(args)(inFlags(errorFrom(error))), terminal);
-  }
-  const findings: CheckResult[] = [];
-  // For every text: the service may repeat the key or an address anywhere.
-  const hide = (text: string) => maskEmails(presentable(text, target?.apiKey));
-  for await (const { type, text } of examine(target, flags, location, tlsSetting)) {
-    const finding = { type, text: hide(text) };
+  const read = () => readFlags(args, terminal.env);
+  const asked = understood("doctor", { args, help, terminal, read });
+  if (typeof asked === "number") return asked;
+  const findings: Finding[] = [];
+  for await (const { type, text } of examine(asked)) {
+    // For every text: the service may repeat the key or an address anywhere.
+    const finding = { type, text: maskEmails(presentable(text, asked.target?.apiKey)) };
     findings.push(finding);
-    if (!flags.json) print(finding, terminal);
+    if (!asked.json) print(finding, terminal);
   }
   const wrongs = findings.filter(({ type }) => type === "wrong").length;
-  if (flags.json) stdout(JSON.stringify({ healthy: wrongs === 0, findings }));
-  else print(verdict(wrongs), terminal);
+  const verdict = wrongs
+    ? painted(`not healthy: ${countOf(wrongs, "finding")} WRONG`, "red")
+    : painted("healthy: nothing wrong was found", "green");
+  terminal.stdout(asked.json ? JSON.stringify({ healthy: wrongs === 0, findings }) : verdict);
   return wrongs === 0 ? 0 : 1;
 }
 
-function verdict(wrongs: number): string {
-  if (wrongs === 0) return painted("healthy: nothing wrong was found", "green");
-  return painted(`not healthy: ${wrongs} ${wrongs === 1 ? "finding is" : "findings are"} WRONG`, "red");
-}
-
-function parseFlags(args: string[]) {
-  const text = { type: "string" } as const;
-  const { values, positionals } = readArguments({
+/** `undefined` if the arguments ask for help. @throws Error if they are wrong. */
+function readFlags(args: string[], env: Terminal["env"]) {
+  const { values: flags } = readArguments({
     args,
-    // Node's own error would repeat a word that may be a key.
-    allowPositionals: true,
     options: {
-      "base-url": text,
-      "client-id": text,
-      "api-key-env": text,
-      session: text,
-      "send-test-click": { type: "boolean" },
+      "base-url": { type: "string" },
+      "client-id": { type: "string" },
+      "api-key-env": { type: "string" },
+      session: { type: "string" },
+      "send-test-click": { type: "boolean", default: false },
       last: { type: "boolean", default: false },
-      outbox: text,
-      "outbox-url-env": text,
-      schema: text,
-      prefix: text,
+      outbox: { type: "string" },
+      "outbox-url-env": { type: "string" },
+      schema: { type: "string" },
+      prefix: { type: "string" },
       json: { type: "boolean", default: false },
       help: { type: "boolean", short: "h" },
     },
   });
-  if (positionals.length > 0) throw new Error("takes options only, such as --base-url URL");
-  return values;
-}
-
-type Flags = ReturnType<typeof parseFlags>;
-
-/** With one of these options, the service is examined too. */
-const OF_THE_SERVICE = ["base-url", "client-id", "api-key-env", "session", "send-test-click"] as const;
-
-function outboxFrom(flags: Flags, env: Terminal["env"]): OutboxLocation | undefined {
-  const { outbox, "outbox-url-env": variable, schema, prefix } = flags;
-  if (outbox !== undefined && variable !== undefined) {
+  if (flags.help) return undefined;
+  const { outbox, "outbox-url-env": variable, session, last, json, "send-test-click": sendsClick } = flags;
+  if (outbox !== undefined && variable !== undefined)
     throw new Error("--outbox and --outbox-url-env do not go together");
-  }
-  const where = variable === undefined ? outbox : urlIn(env, variable);
-  if (where !== undefined) return locationFrom(where, { schema, prefix });
-  if (schema !== undefined || prefix !== undefined) {
+  const where = variable === undefined ? outbox : valueIn(env, variable);
+  if (where === undefined && (flags.schema ?? flags.prefix) !== undefined)
     throw new Error("--schema and --prefix go with --outbox");
-  }
-  return undefined;
+  const location = where === undefined ? undefined : locationFrom(where, flags);
+  const isOfService = [flags["base-url"], flags["client-id"], flags["api-key-env"], session];
+  const hasTarget = !location || sendsClick || isOfService.some((each) => each !== undefined);
+  const target = hasTarget ? targetFrom(flags, env) : undefined;
+  // Checked here, so that a wrong id is an error of usage.
+  if (session !== undefined) target?.calls.status(session);
+  return { target, location, session, sendsClick, last, json };
 }
+
+type Asked = NonNullable<ReturnType<typeof readFlags>>;
 
 /** Reads options as `affiliate()` does, so that both refuse the same. */
-function targetFrom(flags: Flags, env: Terminal["env"]): Target {
-  const name = flags["api-key-env"];
+function targetFrom(
+  flags: Partial<Record<"base-url" | "client-id" | "api-key-env", string>>,
+  env: Terminal["env"],
+): Target {
+  const { "api-key-env": name, "client-id": id, "base-url": address } = flags;
   const key = name === undefined ? undefined : env[name];
   if (name !== undefined && !key) {
     // The word may be the key itself.
@@ -140,43 +108,54 @@ function targetFrom(flags: Flags, env: Terminal["env"]): Target {
       `the environment variable ${shown} is not set; no file is read, unless by node --env-file`,
     );
   }
-  const { baseUrl, clientId, apiKey } = readConfig({
-    baseUrl: flags["base-url"] as string,
-    clientId: flags["client-id"] === undefined ? (undefined as never) : Number(flags["client-id"]),
-    apiKey: key,
-  });
-  const calls = callsFor(clientId);
-  // Checked here, so that a wrong id is an error of usage.
-  if (flags.session !== undefined) calls.status(flags.session);
-  return { baseUrl, clientId, calls, apiKey };
+  try {
+    const { baseUrl, clientId, apiKey } = readConfig({
+      baseUrl: address as string,
+      clientId: id === undefined ? (undefined as never) : Number(id),
+      apiKey: key,
+    });
+    const checksTls = env.NODE_TLS_REJECT_UNAUTHORIZED !== "0";
+    return { baseUrl, clientId, calls: callsFor(clientId), apiKey, checksTls };
+  } catch (error) {
+    throw new Error(inFlags(errorFrom(error).message));
+  }
 }
 
-/** The error with the options' names on the command line. */
-function inFlags(error: Error): string {
-  if (!(error instanceof OptionsError)) return error.message;
-  return error.message
+/** With the options' names on the command line. */
+function inFlags(message: string): string {
+  return message
     .replace(/^affiliate: ?/, "")
     .replaceAll("`baseUrl`", "--base-url")
     .replaceAll("`clientId`", "--client-id")
     .replaceAll("`apiKey`", "--api-key-env");
 }
 
-async function* examine(
-  target: Target | undefined,
-  flags: Flags,
-  location: OutboxLocation | undefined,
-  tlsSetting: CheckResult | undefined,
-): AsyncGenerator<CheckResult> {
-  if (tlsSetting) yield tlsSetting;
-  if (target) yield* examineService(tlsSetting ? { ...target, apiKey: undefined } : target, flags);
-  if (location) yield* checkOutbox(location, target?.clientId, flags.last);
+/** Yields findings as they come. */
+async function* examine({ target, location, ...asked }: Asked): AsyncGenerator<Finding> {
+  if (target) yield* checkService(target, asked);
+  if (location) yield* checkOutbox(location, target?.clientId, asked.last);
 }
 
-/** Yields findings as they come. */
-async function* examineService(target: Target, flags: Flags): AsyncGenerator<CheckResult> {
-  if (!(yield* checkStatus(target))) return;
-  if (flags.session !== undefined) yield await checkSession(target, flags.session);
-  if (flags["send-test-click"]) yield* sendTestClick(target);
-  else yield noTestClick(target);
-  if (flags.last) yield* lastInSandbox(target.baseUrl);
+/** Whether it is there, of this version, and takes writes, and what waits in it. Changes nothing. */
+async function* checkOutbox(
+  location: OutboxLocation,
+  clientId: number | undefined,
+  showsLast: boolean,
+): AsyncGenerator<Finding> {
+  try {
+    const outbox = openOutboxAt(location);
+    try {
+      const counts = await outbox.look();
+      yield well(`the ${outbox.name} outbox is there, and of this version`);
+      await outbox.checkWrites?.();
+      yield well("it may be written to");
+      yield* findingsOf(counts, clientId);
+      if (showsLast) yield* lastEventsFound(await outbox.last(LAST), Date.now());
+      for (const caution of (await outbox.cautions?.()) ?? []) yield note(caution);
+    } finally {
+      await outbox.close();
+    }
+  } catch (error) {
+    yield wrong(problemAt(location, errorFrom(error)).message);
+  }
 }

@@ -1,25 +1,12 @@
 import type { OutboxEvent } from "../../conversion/events.js";
-import {
-  type DeadLetter,
-  type DeadLetterFilter,
-  type DeadLetterSum,
-  shownLetter,
-} from "../../outbox/dead-letters.js";
+import { type DeadLetter, type DeadLetterFilter, shownLetter } from "../../outbox/dead-letters.js";
 import type { Outbox } from "../../outbox/outbox.js";
 import type { LastEvent } from "../../outbox/queue/last-events.js";
 import { maskEmail, maskEmails } from "../../shared/emails.js";
 import { printable, visible } from "../../shared/printable.js";
-import { type CheckResult, note, painted, well, wrong } from "../finding.js";
+import { countOf, type Finding, note, painted, timeOf, well, wrong } from "../finding.js";
 import type { Terminal } from "../terminal.js";
-import {
-  ageOf,
-  findingsOf,
-  NONE_SCHEDULED,
-  scheduledAsJson,
-  scheduledFindings,
-  summaryOf,
-} from "./findings.js";
-import { countOf, timeOf } from "./words.js";
+import { findingsOf, NO_LETTERS, scheduledIn } from "./findings.js";
 
 /** An outbox that the host's processes may use at the same time. */
 export interface OpenOutbox
@@ -40,156 +27,157 @@ export interface OpenOutbox
 }
 
 export interface Report {
-  readonly isWell: boolean;
   /** For `--json`. */
   readonly json: object;
   /** Otherwise. */
-  readonly lines: readonly (CheckResult | string)[];
+  readonly lines: readonly (Finding | string)[];
 }
 
-/** The dead letters to retry or discard. */
-interface Selection {
-  readonly ids: readonly string[];
-  readonly all: boolean;
-  /** Limits `all` to some of them. */
-  readonly filter: DeadLetterFilter;
-}
+export type Action = (
+  outbox: OpenOutbox,
+  given: {
+    /** Ids of dead letters, the address of `person`, the file of `backup`. */
+    readonly words: readonly string[];
+    readonly all: boolean;
+    readonly filter: DeadLetterFilter;
+    readonly limit: number;
+    readonly erase: boolean;
+    /** Absent if no person has to agree. */
+    readonly ask: Terminal["ask"];
+  },
+) => Promise<Report>;
 
-const UNREADABLE = "what is stored of it cannot be read: discard it";
-const NO_LETTERS = well("no dead letters");
-
-export async function status(outbox: OpenOutbox): Promise<Report> {
+export const status: Action = async (outbox) => {
   const counts = await outbox.look();
-  const { queued, oldest, dead, byDestination = {}, trouble, scheduled = NONE_SCHEDULED } = counts;
+  const { queued, oldest, dead, byDestination = {}, trouble = null } = counts;
+  const oldestMs = oldest === null ? null : Math.max(0, Date.now() - oldest);
+  const { scheduled } = scheduledIn(counts);
   return {
-    isWell: trouble === undefined,
-    json: {
-      outbox: outbox.name,
-      queued,
-      oldestMs: oldest === null ? null : ageOf(oldest),
-      scheduled: scheduledAsJson(scheduled),
-      byDestination,
-      dead,
-      trouble: trouble ?? null,
-    },
+    json: { outbox: outbox.name, queued, oldestMs, scheduled, byDestination, dead, trouble },
     lines: findingsOf(counts),
   };
-}
+};
 
-export async function list(
-  outbox: OpenOutbox,
-  { limit, filter }: { limit: number; filter: DeadLetterFilter },
-): Promise<Report> {
-  const found = await outbox.deadLetters.list({ ...filter, limit: limit + 1 });
-  const deadLetters = found.slice(0, limit);
+export const list: Action = async ({ deadLetters, look }, { limit, filter }) => {
+  const found = await deadLetters.list({ ...filter, limit: limit + 1 });
+  const letters = found.slice(0, limit);
   const more = found.length > limit;
-  const { scheduled = NONE_SCHEDULED } = await outbox.look();
-  const areOfSeveral = new Set(deadLetters.map(({ destination }) => destination)).size > 1;
+  const { scheduled, lines } = scheduledIn(await look());
   return {
-    isWell: true,
-    json: { deadLetters: deadLetters.map(shownLetter), more, scheduled: scheduledAsJson(scheduled) },
+    json: { deadLetters: letters.map(shownLetter), more, scheduled },
     lines: [
-      ...deadLetters.flatMap((letter) => describe(letter, areOfSeveral)),
-      ...(deadLetters.length === 0 ? [NO_LETTERS] : []),
-      ...scheduledFindings(scheduled),
+      ...(letters.length > 0 ? letters.flatMap(describe) : [NO_LETTERS]),
+      ...lines,
       ...(more ? [note("there are more: --limit N lists them")] : []),
     ],
   };
-}
+};
 
-function describe(letter: DeadLetter, withDestination: boolean): string[] {
+function describe(letter: DeadLetter): string[] {
   const { id, destination, kind, reason, status, code, message, attempts, createdAt, diedAt } = letter;
-  const answer = [status, code].filter((each) => each !== undefined && each !== "").join(" ");
-  const words = [answer, message].filter(Boolean).join(": ");
+  const words = [[status, code].filter(Boolean).join(" "), message].filter(Boolean).join(": ");
   const times = `happened ${timeOf(createdAt)}, given up ${timeOf(diedAt)} after ${countOf(attempts, "attempt")}`;
   return [
     `${id}  ${kind}  ${painted(reason, "yellow")}`,
-    `    ${letter.unreadable ? UNREADABLE : eventAsText(letter.event)}${withDestination ? `, for client id ${destination}` : ""}`,
+    `    ${letter.unreadable ? "what is stored of it cannot be read: discard it" : eventAsText(letter.event)}`,
     ...(words === "" ? [] : [`    ${printable(maskEmails(words))}`]),
-    `    ${painted(times, "dim")}`,
+    `    ${painted(`${times}, for client id ${destination}`, "dim")}`,
   ];
 }
 
 /** A payment's id and amount, a customer's address, a click's affiliate: in one line, masked. */
-export function eventAsText(data: OutboxEvent["data"]): string {
+function eventAsText(data: OutboxEvent["data"]): string {
   const { paymentId, leadValue, email, customerEmail, affiliateReference } = data as Partial<
-    Record<"paymentId" | "leadValue" | "email" | "customerEmail" | "affiliateReference", string | number>
+    Record<"paymentId" | "leadValue" | "email" | "customerEmail" | "affiliateReference", string>
   >;
   const address = email ?? customerEmail;
   const parts = [
-    paymentId !== undefined && `payment ${paymentId}`,
+    paymentId && `payment ${paymentId}`,
     leadValue,
-    address !== undefined && maskEmail(String(address)),
-    affiliateReference !== undefined && `affiliate ${visible(String(affiliateReference))}`,
+    address && maskEmail(address),
+    affiliateReference && `affiliate ${visible(affiliateReference)}`,
   ];
-  return printable(maskEmails(parts.filter((part) => part !== false && part !== undefined).join(", ")));
+  return printable(maskEmails(parts.filter(Boolean).join(", ")));
 }
 
 /** Queues dead letters again. The host's own process delivers them. */
-export async function retry({ deadLetters }: OpenOutbox, { ids, all, filter }: Selection): Promise<Report> {
+export const retry: Action = async ({ deadLetters }, { words, all, filter }) => {
   const { done, notFound } = all
     ? { done: await deadLetters.retryAll(filter), notFound: [] }
-    : await applyTo(ids, deadLetters.retry);
-  const says = `${done} queued again; delivered by the host's own process`;
-  const leavesSome = all && filter.reason === undefined;
-  const left = leavesSome ? await deadLetters.list({ ...filter, reason: "unconfirmed", limit: 1 }) : [];
+    : await applyTo(words, deadLetters.retry);
+  const isLeft = all && filter.reason === undefined;
+  const left = isLeft ? await deadLetters.list({ ...filter, reason: "unconfirmed", limit: 1 }) : [];
   const alone = left.map(() =>
     note("the unconfirmed ones stay: the service may have them; --reason unconfirmed queues them again"),
   );
-  return { json: { retried: done, notFound }, ...resultOf(done, says, notFound, alone) };
-}
-
-/** Asks whether to discard all these, if there are any. */
-async function agreed(sums: readonly DeadLetterSum[], ask: Terminal["ask"]): Promise<boolean> {
-  const dead: Record<string, number> = {};
-  for (const { reason, count } of sums) dead[reason] = (dead[reason] ?? 0) + count;
-  const { count, list } = summaryOf(dead);
-  if (count === 0) return true;
-  return (
-    (await ask?.(`Discard ${countOf(count, "dead letter")} (${list})? They cannot be brought back.`)) ?? false
-  );
-}
-
-const nothingDiscarded: Report = {
-  isWell: false,
-  json: { discarded: 0, notFound: [] },
-  lines: [note("nothing was discarded")],
+  const says = `${done} queued again; delivered by the host's own process`;
+  return { json: { retried: done, notFound }, lines: linesOf(done, says, notFound, alone) };
 };
 
-/** @param question how to ask before all are discarded; `undefined`: they are discarded unasked. */
-export async function discard(
-  { deadLetters }: OpenOutbox,
-  { ids, all, filter }: Selection,
-  question: { readonly ask: Terminal["ask"] } | undefined,
-): Promise<Report> {
+export const discard: Action = async ({ deadLetters }, { words, all, filter, ask }) => {
   // Read before the question: what becomes a dead letter during it stays.
-  const chosen = all ? await deadLetters.ids(filter) : ids;
-  if (question && !(await agreed(await deadLetters.sums(filter), question.ask))) return nothingDiscarded;
+  const chosen = all ? await deadLetters.ids(filter) : words;
+  const question = `Discard ${countOf(chosen.length, "dead letter")}? They cannot be brought back.`;
+  if (ask && chosen.length > 0 && !(await ask(question)))
+    return { json: { discarded: 0, notFound: [] }, lines: [note("nothing was discarded")] };
   const { done, notFound: missing } = await applyTo(chosen, deadLetters.discard);
   // With --all, another process may have retried or discarded one meanwhile: no error.
   const notFound = all ? [] : missing;
   const says = `${countOf(done, "dead letter")} discarded`;
-  return { json: { discarded: done, notFound }, ...resultOf(done, says, notFound) };
-}
+  return { json: { discarded: done, notFound }, lines: linesOf(done, says, notFound) };
+};
 
-async function applyTo(ids: readonly string[], apply: (id: string) => Promise<boolean>) {
+async function applyTo(words: readonly string[], apply: (id: string) => Promise<boolean>) {
+  const ids = new Set(words);
   const notFound: string[] = [];
-  for (const id of ids) {
-    if (!(await apply(id))) notFound.push(id);
-  }
-  return { done: ids.length - notFound.length, notFound };
+  for (const id of ids) if (!(await apply(id))) notFound.push(id);
+  return { done: ids.size - notFound.length, notFound };
 }
 
-function resultOf(
+function linesOf(
   done: number,
   says: string,
   notFound: readonly string[],
-  more: readonly CheckResult[] = [],
-): Pick<Report, "isWell" | "lines"> {
-  const lines = [
-    ...(done > 0 ? [well(says)] : []),
-    ...more,
-    ...notFound.map((id) => wrong(`there is no dead letter with the id ${id}`)),
-  ];
-  return { isWell: notFound.length === 0, lines: lines.length > 0 ? lines : [NO_LETTERS] };
+  more: readonly Finding[] = [],
+): readonly Finding[] {
+  const missing = notFound.map((id) => wrong(`there is no dead letter with the id ${id}`));
+  const lines = [...(done > 0 ? [well(says)] : []), ...more, ...missing];
+  return lines.length > 0 ? lines : [NO_LETTERS];
 }
+
+/** Lists a person's events, or erases those that are not under way. */
+export const person: Action = async (outbox, { words: [email], erase }) => {
+  const erased = erase ? await outbox.erase({ email }) : undefined;
+  const events = await outbox.personalData({ email });
+  if (erased === undefined) {
+    const lines = events.flatMap(({ id, kind, state, event, createdAt }) => [
+      `${id}  ${kind}  ${painted(state, "yellow")}`,
+      `    ${eventAsText(event)}`,
+      `    ${painted(`happened ${timeOf(createdAt)}`, "dim")}`,
+    ]);
+    return { json: { events }, lines: lines.length > 0 ? lines : [well("no event with this address")] };
+  }
+  const done = well(`${countOf(erased, "event")} erased, and never sent; the ids stay known`);
+  const left = note(`${countOf(events.length, "event")} left, as under way: try again later`);
+  return { json: { erased, events }, lines: events.length > 0 ? [done, left] : [done] };
+};
+
+/** After a restore, the service may have the payments that wait: makes dead letters of them. */
+export const hold: Action = async (outbox) => {
+  const { held, otherConnections } = await outbox.hold();
+  const done = held
+    ? `${countOf(held, "payment")} held: look them up in the service, then retry or discard each`
+    : "no payment waits";
+  const hint = `${countOf(otherConnections, "other connection")} to this database: hosts must start after this command`;
+  const lines = otherConnections > 0 ? [well(done), note(hint)] : [well(done)];
+  return { json: { held, otherConnections }, lines };
+};
+
+export const backup: Action = async (outbox, { words: [file = ""] }) => {
+  if (!outbox.backup)
+    throw new Error(
+      "backup is for a directory; the database's own tools copy what is in a database: docs/backups.md",
+    );
+  const bytes = await outbox.backup(file);
+  return { json: { file, bytes }, lines: [well(`${file}: ${bytes} bytes, and customers' addresses in it`)] };
+};

@@ -1,6 +1,5 @@
 import { createRequire } from "node:module";
 import { mysqlOutbox } from "../../outbox/mysql/mysql-outbox.js";
-import { problem } from "../../outbox/mysql/problems.js";
 import { postgresOutbox } from "../../outbox/postgres/postgres-outbox.js";
 import type { SqlOutbox } from "../../outbox/queue/queue-outbox.js";
 import { OutboxError } from "../../shared/errors.js";
@@ -36,21 +35,13 @@ export function openMysql(url: string, prefix = "affiliate_") {
     "MySQL",
     "ERR_AFFILIATE_MYSQL_DRIVER",
   );
-  const { hostname, pathname, searchParams } = new URL(url);
-  if (pathname.length < 2) {
-    throw problem(
-      "ERR_AFFILIATE_MYSQL_TABLES",
-      "the URL names no database: write it as mysql://user@host/database",
-    );
-  }
+  const { hostname, searchParams } = new URL(url);
   // The driver prints what it does not understand, which may be a password's part.
-  if ([...searchParams.keys()].some((name) => name !== "ssl")) {
+  if ([...searchParams.keys()].some((name) => name !== "ssl"))
     throw new Error(
       "of the URL's query, ssl is understood, and nothing else; a user and a password go before the host",
     );
-  }
-  const hasTls = searchParams.has("ssl") && searchParams.get("ssl") !== "false";
-  const tls = hasTls && { ssl: {} };
+  const tls = (searchParams.get("ssl") ?? "false") !== "false" && { ssl: {} };
   // The driver's 3.9 would look for a name in brackets.
   const ipv6 = hostname.startsWith("[") && { host: hostname.slice(1, -1) };
   const pool = createPool({ uri: url, ...ipv6, ...tls, connectionLimit: 1, connectTimeout: TIMEOUT_MS });

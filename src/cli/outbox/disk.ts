@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import {
   closeSync,
+  existsSync,
   fstatSync,
   fsyncSync,
   openSync,
   readdirSync,
   renameSync,
   rmSync,
-  statSync,
 } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { hostRuns } from "../../outbox/dead-letters.js";
 import { type FileOptions, openExistingFile } from "../../outbox/disk/file/file.js";
 import { createOwnerLocks } from "../../outbox/disk/file/owner-locks.js";
@@ -17,7 +17,7 @@ import { type Database, failureOf, findEngine, problemOf } from "../../outbox/di
 import { createTakeIn, SETTLE_MS, type TakeIn } from "../../outbox/disk/spool/take-in.js";
 import { storageThrough } from "../../outbox/disk/store/asked.js";
 import type { Request, Results } from "../../outbox/disk/store/requests.js";
-import { createStore, type Store, type TransactionOutcome } from "../../outbox/disk/store/store.js";
+import { createStore, type Store } from "../../outbox/disk/store/store.js";
 import { eraseIn, personalDataIn } from "../../outbox/personal-data.js";
 import { countsOf } from "../../outbox/queue/counts.js";
 import { Scope } from "../../outbox/queue/scope.js";
@@ -29,8 +29,8 @@ import type { OpenOutbox } from "./actions.js";
 
 // The host's limits are unknown here, and not needed: a retried event takes its dead letter's
 // bytes.
-const HELD_AT_ONCE = 500;
 const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: 2 ** 42, leaseMs: 2 ** 42 };
+const HELD_AT_ONCE = 500;
 
 /**
  * Opens a directory's outbox for writing, even to look: a process that may only read would leave
@@ -49,29 +49,36 @@ export function openDisk(
   const locks = createOwnerLocks(path, { engine, owner: randomUUID() });
   const scope = new Scope(clientId);
   const store = createStore(randomUUID(), { ...NO_LIMITS, scope });
-  const file = inPlainWords(path, () => openExistingFile(path, { ...NO_LIMITS, ...options, engine }));
+  const file = opened();
   store.use(file.db);
   const takenIn = takeInAll(createTakeIn(path, locks.isGone, systemClock), store);
   // Each call says what is wrong.
   takenIn.catch(() => {});
 
-  async function run(requests: readonly Request[]): Promise<TransactionOutcome> {
+  function opened() {
     try {
-      await takenIn;
-      return await store.run(requests);
+      return openExistingFile(path, { ...NO_LIMITS, ...options, engine });
     } catch (error) {
       throw inWords(error, path);
     }
   }
 
-  const ask = async <R extends Request>(request: R) =>
-    (await run([request])).results[0] as Results[R["type"]];
+  async function run(request: Request) {
+    try {
+      await takenIn;
+      return await store.run([request]);
+    } catch (error) {
+      throw inWords(error, path);
+    }
+  }
+
+  const ask = async <R extends Request>(request: R) => (await run(request)).results[0] as Results[R["type"]];
   const { deadLetters, personal } = storageThrough(ask);
 
   return {
     name: "disk",
     async look() {
-      const { snapshot } = await run([{ type: "count" }]);
+      const { snapshot } = await run({ type: "count" });
       const damaged = readdirSync(folder).filter((name) => /^outbox\.db\.damaged-.*Z$/.test(name));
       const trouble = `a file was damaged, and the events in it are not sent: ${damaged.join(", ")}; inspect it, then remove it`;
       return { ...countsOf(snapshot.counts, scope), ...(damaged.length > 0 && { trouble }) };
@@ -100,35 +107,21 @@ export function openDisk(
 }
 
 async function takeInAll(takeIn: TakeIn, store: Store): Promise<void> {
-  while (takeIn.finds(true)) await takeIn.step(store);
-  if (!takeIn.isSettling) return;
-  await sleep(SETTLE_MS);
-  while (takeIn.finds(true)) await takeIn.step(store);
+  for (;;) {
+    while (takeIn.finds(true)) await takeIn.step(store);
+    if (!takeIn.isSettling) return;
+    await sleep(SETTLE_MS);
+  }
 }
 
-// Chosen: a copy that is being written changes more often.
-const LEFT_MS = 60 * 60 * 1_000;
-/** What follows the target's name. */
-const PART = /^\.[\da-f-]{36}\.part(-journal)?$/;
-
-/**
- * Returns the copy's bytes. A copy that is not whole yet has a name of its own that ends with
- * `.part`. A killed command may leave one, which is removed after an hour.
- */
+/** Returns the copy's bytes. A copy that is not whole yet is called `….part`. */
 export function copyInto(db: Database, target: string): number {
-  const part = `${target}.${randomUUID()}.part`;
-  closeSync(openSync(target, "wx"));
-  rmSync(target);
-  for (const name of readdirSync(dirname(target))) {
-    const file = join(dirname(target), name);
-    if (!file.startsWith(target) || !PART.test(file.slice(target.length))) continue;
-    const found = statSync(file, { throwIfNoEntry: false });
-    if (found?.isFile() && Date.now() - found.mtimeMs >= LEFT_MS) rmSync(file, { force: true });
-  }
+  const part = `${target}.part`;
   // For this user alone: SQLite writes into an empty file as well, and would make one that others
-  // can read.
+  // can read. Of two commands, one alone can make it.
   const copy = openSync(part, "wx", 0o600);
   try {
+    if (existsSync(target)) throw new Error(`EEXIST: there is a file ${target} already`);
     db.prepare("vacuum into ?").run(part);
     fsyncSync(copy);
     renameSync(part, target);
@@ -138,14 +131,6 @@ export function copyInto(db: Database, target: string): number {
     throw error;
   } finally {
     closeSync(copy);
-  }
-}
-
-function inPlainWords<T>(path: string, task: () => T): T {
-  try {
-    return task();
-  } catch (error) {
-    throw inWords(error, path);
   }
 }
 

@@ -1,92 +1,63 @@
-import { dueIn, type ScheduledCount } from "../../outbox/counts.js";
+import { dueIn } from "../../outbox/counts.js";
 import type { OutboxCounts } from "../../outbox/outbox.js";
 import type { LastEvent } from "../../outbox/queue/last-events.js";
-import { type CheckResult, note, well, wrong } from "../finding.js";
-import { countOf, spanOf, timeOf } from "./words.js";
+import { countOf, type Finding, note, timeOf, well, wrong } from "../finding.js";
 
 // Chosen: docs/observability.md recommends an alert at this age.
 const LONG_MS = 60 * 60 * 1_000;
 
-export const NONE_SCHEDULED: ScheduledCount = { count: 0, next: null };
-
 /** What is in an outbox, in words. `clientId`: whose events are meant to wait; absent: anybody's. */
-export function findingsOf(counts: OutboxCounts, clientId?: number): CheckResult[] {
-  const { oldest, dead, byDestination = {}, trouble, scheduled = NONE_SCHEDULED } = counts;
-  const { count, list } = summaryOf(dead);
+export function findingsOf(counts: OutboxCounts, clientId?: number): Finding[] {
+  const { oldest, dead, byDestination = {}, trouble } = counts;
+  const destinations = Object.entries(byDestination).filter(([, count]) => count > 0);
+  const reasons = Object.entries(dead).filter(([, count]) => count > 0);
+  const letters = reasons.reduce((sum, [, count]) => sum + count, 0);
+  const list = reasons.map(([reason, count]) => `${count} ${reason}`).join(", ");
   return [
     waiting(dueIn(counts), oldest),
-    ...scheduledFindings(scheduled),
-    ...destinations(byDestination, clientId),
-    count === 0 ? well("no dead letters") : note(`${countOf(count, "dead letter")}: ${list}`),
+    ...scheduledIn(counts).lines,
+    // Each needs a process that delivers.
+    ...destinations.map(([destination, count]) =>
+      (destination === String(clientId ?? destination) ? well : note)(
+        `${countOf(count, "event")} for client id ${destination}`,
+      ),
+    ),
+    letters === 0 ? NO_LETTERS : note(`${countOf(letters, "dead letter")}: ${list}`),
     ...(trouble === undefined ? [] : [wrong(trouble)]),
   ];
 }
 
-export function ageOf(time: number): number {
-  return Math.max(0, Date.now() - time);
-}
+export const NO_LETTERS = well("no dead letters");
 
-export function scheduledFindings({ count, next }: ScheduledCount): CheckResult[] {
-  if (next === null) return [];
-  return [well(`${countOf(count, "payment")} scheduled by \`notBefore\`, the first for ${timeOf(next)}`)];
-}
-
-export function scheduledAsJson({ count, next }: ScheduledCount) {
-  return { count, nextInMs: next === null ? null : Math.max(0, next - Date.now()) };
-}
-
-function waiting(queued: number, oldest: number | null): CheckResult {
+function waiting(queued: number, oldest: number | null): Finding {
   if (queued === 0 || oldest === null) return well("nothing waits");
-  const oldestMs = ageOf(oldest);
-  const says = `${countOf(queued, "event")} queued, the oldest for ${spanOf(oldestMs)}, since ${timeOf(oldest)}`;
-  return oldestMs < LONG_MS ? well(says) : note(`${says}: read the log of the host's own process`);
+  const says = `${countOf(queued, "event")} queued, the oldest since ${timeOf(oldest)}`;
+  return Date.now() - oldest < LONG_MS ? well(says) : note(`${says}: read the log of the host's own process`);
 }
 
-/** Each client id for which events wait needs a process that delivers. */
-function destinations(
-  byDestination: Readonly<Record<string, number>>,
-  clientId: number | undefined,
-): CheckResult[] {
-  const counted = Object.entries(byDestination).filter(([, count]) => count > 0);
-  const isExpected = counted.length === 1 && clientId === undefined;
-  return counted.map(([destination, count]) =>
-    (isExpected || destination === String(clientId) ? well : note)(
-      `${countOf(count, "event")} for client id ${destination}`,
-    ),
-  );
-}
-
-/** The number of dead letters, and how many for each reason. */
-export function summaryOf(dead: Readonly<Record<string, number>>): { count: number; list: string } {
-  const reasons = Object.entries(dead).filter(([, count]) => count > 0);
+/** The payments that wait for their `notBefore`: for `--json`, and in words. */
+export function scheduledIn({ scheduled: { count, next } = { count: 0, next: null } }: OutboxCounts) {
+  const says = () => `the first for ${timeOf(next ?? 0)}`;
   return {
-    count: reasons.reduce((sum, [, each]) => sum + each, 0),
-    list: reasons.map(([reason, each]) => `${each} ${reason}`).join(", "),
+    scheduled: { count, nextInMs: next === null ? null : Math.max(0, next - Date.now()) },
+    lines: next === null ? [] : [well(`${countOf(count, "payment")} scheduled by \`notBefore\`, ${says()}`)],
   };
 }
 
-/** What became of the events reported last. */
-export function lastEventsFound(events: readonly LastEvent[], now: number): readonly CheckResult[] {
-  if (events.length === 0) return [note("no event was reported yet")];
-  return events.map((event) => {
-    const says = `${event.kind} ${event.id}: ${fateOf(event, now)}`;
-    return event.state === "dead" ? note(says) : well(says);
-  });
-}
+const FATES = {
+  known: "delivered, cancelled, erased or discarded",
+  "under-way": "an attempt is under way",
+  behind: "waits for an earlier event of its visitor",
+  waiting: "waits for a process that delivers, or for the service",
+};
 
-function fateOf({ state, at, until, reason }: LastEvent, now: number): string {
-  switch (state) {
-    case "known":
-      return `reported ${timeOf(at)}; delivered, cancelled, erased or discarded`;
-    case "dead":
-      return `given up ${timeOf(at)}: ${reason}; \`express-affiliate outbox … list\` says more`;
-    case "under-way":
-      return `reported ${timeOf(at)}, an attempt is under way`;
-    case "behind":
-      return `reported ${timeOf(at)}, waits for an earlier event of its visitor`;
-    case "waiting":
-      return until !== null && until > now
-        ? `reported ${timeOf(at)}, waits until ${timeOf(until)}`
-        : `reported ${timeOf(at)}, waits for a process that delivers, or for the service`;
-  }
+/** What became of the events reported last. */
+export function lastEventsFound(events: readonly LastEvent[], now: number): readonly Finding[] {
+  if (events.length === 0) return [note("no event was reported yet")];
+  return events.map(({ id, kind, state, at, until, reason }) => {
+    if (state === "dead") return note(`${kind} ${id}: given up ${timeOf(at)}: ${reason}`);
+    const isLater = state === "waiting" && until !== null && until > now;
+    const fate = isLater ? `waits until ${timeOf(until)}` : FATES[state];
+    return well(`${kind} ${id}: reported ${timeOf(at)}, ${fate}`);
+  });
 }

@@ -42,8 +42,8 @@ async function showsLast(create: () => Outbox | Promise<Outbox>, where: () => re
   const isReported = "reported TIME, (waits|an attempt is under way)";
   expect(out).toEqual(
     expect.arrayContaining([
-      line("ok", delivered, "reported TIME; delivered, cancelled, erased or discarded$"),
-      line("note", dead, "given up TIME: rejected; "),
+      line("ok", delivered, "reported TIME, delivered, cancelled, erased or discarded$"),
+      line("note", dead, "given up TIME: rejected$"),
       line("ok", click, isReported),
       line("ok", behind, isReported),
       line("ok", later, "reported TIME, waits until TIME$"),

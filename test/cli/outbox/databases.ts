@@ -46,7 +46,7 @@ export function testStorage({ storage, here, create }: Storage): void {
     expect(await outbox([...here(), "status"])).toEqual({
       code: 0,
       out: expect.stringMatching(
-        /^ok {6}1 event queued, the oldest for less .*\nok {6}1 event for client id 42\nnote {4}3 dead letters: 2 rejected, 1 unconfirmed$/,
+        /^ok {6}1 event queued, the oldest since .*Z\nok {6}1 event for client id 42\nnote {4}3 dead letters: 2 rejected, 1 unconfirmed$/,
       ),
       err: "",
     });

@@ -4,7 +4,7 @@ import { mysqlMigrations } from "express-affiliate/mysql";
 import { expect, it } from "vitest";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { testDatabase } from "./databases.js";
-import { jsonOf, outbox } from "./helpers.js";
+import { outbox } from "./helpers.js";
 
 const run = promisify(execFile);
 
@@ -48,14 +48,6 @@ describeWithMariaDb("an outbox in MySQL", (database) => {
         execFileSync("mariadb", ["--no-defaults", ...login, name as string], { input: stdout });
       };
     },
-  });
-
-  it("is not looked for in a URL without a database", async () => {
-    const url = new URL(database.server.uri);
-    url.pathname = "";
-    const message = expect.stringContaining("the URL names no database");
-    const error = { code: "ERR_AFFILIATE_MYSQL_TABLES", message };
-    expect(await jsonOf([url.href, "status"])).toMatchObject({ code: 1, json: { error } });
   });
 
   it("is not asked for in words that only the driver knows", async () => {

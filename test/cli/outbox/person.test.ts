@@ -19,9 +19,9 @@ describe("person", () => {
     const lines = out.split("\n");
     expect(lines.filter((line) => /^[0-9a-f]{32}/.test(line)).sort()).toEqual(
       [
-        `${click.id}  click  waits`,
-        `${paid.id}  payment  waits`,
-        `${dead.id}  registration  dead letter`,
+        `${click.id}  click  waiting`,
+        `${paid.id}  payment  waiting`,
+        `${dead.id}  registration  dead`,
       ].sort(),
     );
     expect(out).toContain("A***@shop.example");
