@@ -1,4 +1,4 @@
-import type { EventKind, OutboxEvent } from "../conversion/events.js";
+import type { OutboxEvent } from "../conversion/events.js";
 import type { Endpoint } from "../service/endpoints.js";
 import type { Death } from "./dead-letters.js";
 
@@ -76,8 +76,6 @@ export interface Claim {
   readonly event: OutboxEvent;
   /** The lane that it was claimed for. */
   readonly lane: Lane;
-  /** Default: as urgent as its kind. */
-  readonly urgency?: EventKind;
   /** What earlier attempts have taught. */
   readonly history: History;
   /**

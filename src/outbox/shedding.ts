@@ -58,7 +58,7 @@ function victimFor<T extends { readonly size: number }>(
 /** What dead letters take at most of an outbox's bytes. The rest is for live events. */
 export const SHARE_OF_DEAD_LETTERS = 0.5;
 
-const BYTES_AROUND_TEXTS = 680;
+const BYTES_AROUND_TEXTS = 700;
 
 /** Bytes of heap, roughly: an event's texts, the objects around them, its entries in lists. */
 export function sizeOf({ data }: OutboxEvent): number {

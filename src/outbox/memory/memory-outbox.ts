@@ -1,11 +1,21 @@
 import * as z from "zod/mini";
 import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
-import { byKind, rowOf } from "../../conversion/kinds.js";
+import { byKind, type EventKind, KINDS, LEAST_URGENT_FIRST, rowOf } from "../../conversion/kinds.js";
 import { type Clock, systemClock } from "../../shared/clock.js";
+import { LinkedList } from "../../shared/linked-list.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
-import { type History, UNTRIED, type Verdict } from "../claim.js";
-import { withScheduled } from "../counts.js";
-import { isRetried } from "../dead-letters.js";
+import { setImmediate } from "../../shared/real-timers.js";
+import { Ring } from "../../shared/ring.js";
+import { type Capacity, type Claim, UNTRIED, type Verdict } from "../claim.js";
+import { earliestOf, withScheduled } from "../counts.js";
+import {
+  type DeadLetter,
+  type DeadLetterFilter,
+  type DeadLetterSum,
+  deadLetterOf,
+  isRetried,
+  matchesFilter,
+} from "../dead-letters.js";
 import { MIB, positiveInteger } from "../option-types.js";
 import {
   type AddOutcome,
@@ -16,16 +26,10 @@ import {
   type OutboxObserver,
   taken,
 } from "../outbox.js";
-import { eraseIn, personalDataIn } from "../personal-data.js";
+import { eraseIn, type PersonalStorage, personalDataIn, personalEventOf } from "../personal-data.js";
 import { createRelay } from "../relay.js";
-import { SHARE_OF_DEAD_LETTERS, shedFor } from "../shedding.js";
-import { ClicksByVisitor } from "./clicks-by-visitor.js";
-import { DeadLetterBox, type KeptLetter } from "./dead-letters.js";
-import { Entry } from "./entry.js";
-import { KnownIds } from "./known-ids.js";
-import { createPersonal } from "./personal.js";
-import { Queue } from "./queue.js";
-import { Scheduled } from "./scheduled.js";
+import { SHARE_OF_DEAD_LETTERS, sizeOfLetter } from "../shedding.js";
+import { Entry, Queues } from "./queues.js";
 
 /** What `memoryOutbox()` takes. */
 export interface MemoryOutboxOptions {
@@ -49,6 +53,12 @@ const schema = z.strictObject({
   maxDeadLetters: positiveInteger(1_000),
 } satisfies SchemaOf<MemoryOutboxOptions>);
 
+interface MemoryClaim extends Claim {
+  readonly entry: Entry;
+}
+
+const SEARCHED_AT_ONCE = 1_000;
+
 /**
  * Keeps events in this process's memory: they survive an outage of the service, and nothing else.
  * For trying out, for tests, and for hosts that may lose what a crash takes.
@@ -60,146 +70,258 @@ export function memoryOutbox(options?: MemoryOutboxOptions): Outbox;
 export function memoryOutbox(options: MemoryOutboxOptions | undefined, clock?: Clock): Outbox;
 export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = systemClock): Outbox {
   const { maxEvents, maxBytes, maxDeadLetters } = readOptions("memoryOutbox", schema, options);
-  const queue = new Queue(() => relay.wake());
-  const relay = createRelay({ claim: (capacity) => queue.claim(capacity, clock.now()), settle }, (error) =>
-    observer?.degraded(error as Error),
-  );
-  const clicks = new ClicksByVisitor();
-  /** Also of delivered, discarded and evicted events: reported again, each is still a duplicate. */
-  const ids = new KnownIds(byKind((kind) => Math.min(maxEvents, rowOf(kind).remembered.most)));
-  const dead = new DeadLetterBox(maxDeadLetters, maxBytes * SHARE_OF_DEAD_LETTERS);
-  const scheduled = new Scheduled(clock, (event) => enqueue(new Entry(event, UNTRIED, event.createdAt)));
-  const personal = createPersonal({ queue, scheduled, dead, erase, discard, cancel });
+  /** By id: reported again, each is a duplicate. */
+  const known = new Map<string, Entry | "done" | "cancelled">();
+  /** In the order in which they were reported. */
+  const scheduled = new LinkedList<Entry>();
+  const queued = byKind(() => new LinkedList<Entry>());
+  /** In the order in which they died. */
+  const dead = new LinkedList<Entry>();
+  /** The ids of those that have left. */
+  const left = byKind((kind) => new Ring<string>(Math.min(maxEvents, rowOf(kind).remembered.most)));
+  const queues = new Queues(() => relay.wake());
+  const relay = createRelay<MemoryClaim>({ claim, settle }, (error) => observer?.degraded(error as Error));
   let isBound = false;
   let observer: OutboxObserver | undefined;
-  /** Of the events in the queue. */
   let bytes = 0;
-
-  function append(event: OutboxEvent, history: History, queuedAt: number): boolean {
-    const entry = new Entry(event, history, queuedAt);
-    const crowded = event.kind === "click" ? clicks.clickToShed(event) : undefined;
-    if (crowded) {
-      // The new click replaces an old one of its visitor: no other event is shed for it.
-      if (!fits(entry.size - crowded.size)) return false;
-      shed(crowded, "visitor-full");
-    }
-    // Before space is made, so that no event is shed that this one waits for.
-    enqueue(entry);
-    if (makeSpace(entry)) return true;
-    remove(entry);
-    return false;
-  }
+  let bytesOfDead = 0;
 
   function add(event: OutboxEvent): AddOutcome {
-    if (ids.has(event.id)) return "duplicate";
+    if (known.has(event.id)) return "duplicate";
+    const entry = new Entry(event);
     const isScheduled = (notBeforeOf(event) ?? 0) > clock.now();
-    if (!(isScheduled ? schedule(event) : append(event, UNTRIED, event.createdAt))) return "full";
-    ids.add(event.id);
-    return "queued";
+    return (isScheduled ? schedule(entry) : enqueue(entry)) ? "queued" : "full";
   }
 
-  function schedule(event: OutboxEvent): boolean {
-    scheduled.add(event);
-    if (makeSpace({ urgency: event.kind })) return true;
-    scheduled.take(event.id);
-    return false;
+  function schedule(entry: Entry): boolean {
+    keep(entry, scheduled);
+    setTimer(entry);
+    return makeSpaceFor(entry);
   }
 
-  function cancel(id: string): CancelOutcome {
-    if (scheduled.take(id)) ids.cancel(id);
-    if (ids.isCancelled(id)) return "cancelled";
-    return ids.has(id) ? "sent" : "unknown";
-  }
-
-  function fits(more: number): boolean {
-    return bytes + scheduled.bytes + dead.bytes + more <= maxBytes;
-  }
-
-  function makeSpace({ urgency }: Pick<Entry, "urgency">): boolean {
-    return shedFor<Entry | KeptLetter>(urgency, {
-      oldestFirst: (lower) => queue.unclaimed(lower),
-      dead: (own) => (fits(0) ? [] : dead.oldestFirst(own)),
-      isEnough: (events, freed) => queue.length + scheduled.count.count - events <= maxEvents && fits(-freed),
-      shed: (each) => ("letter" in each ? evict(each) : shed(each, "full")),
+  function setTimer(entry: Entry): void {
+    const { event } = entry;
+    const dueAt = notBeforeOf(event) as number;
+    entry.cancelTimer = clock.after(Math.max(0, dueAt - clock.now()), () => {
+      // The clock was set back, or no timer can be that long.
+      if (dueAt > clock.now()) return setTimer(entry);
+      take(entry);
+      join(new Entry({ ...event, createdAt: dueAt }));
     });
   }
 
-  function discard(id: string): boolean {
-    const kept = dead.take(id);
-    if (kept) ids.retire(id, kept.letter.kind);
-    return kept !== undefined;
+  function enqueue(entry: Entry): boolean {
+    // Before space is made, so that no event is shed that this one waits for.
+    join(entry);
+    const crowded = queues.clickToShed(entry);
+    if (crowded) drop(crowded, "visitor-full");
+    return makeSpaceFor(entry);
   }
 
-  function evict({ letter, event }: KeptLetter): void {
-    discard(letter.id);
-    // If it is the event that has just died, listeners are told of that first.
-    queueMicrotask(() => observer?.dropped(event, "dead-letters-full"));
+  function join(entry: Entry): void {
+    keep(entry, queued[entry.event.kind]);
+    queues.append(entry, clock.now());
   }
 
-  function shed(entry: Entry, reason: "full" | "visitor-full"): void {
-    remove(entry);
-    ids.forget(entry.event.id);
-    // Last, because a listener may report another event at once.
-    observer?.dropped(entry.event, reason);
+  function bury(entry: Entry): void {
+    keep(entry, dead);
+    bytesOfDead += entry.size;
   }
 
-  function enqueue(entry: Entry): void {
+  function keep(entry: Entry, list: LinkedList<Entry>): void {
+    known.set(entry.event.id, entry);
     bytes += entry.size;
-    queue.enqueue(entry, clock.now());
-    if (entry.event.kind === "click") clicks.add(entry);
+    list.append(entry);
   }
 
-  function remove(entry: Entry): void {
+  function take(entry: Entry): void {
     bytes -= entry.size;
-    queue.remove(entry, clock.now());
-    if (entry.event.kind === "click") clicks.remove(entry);
-    entry.cancelRest?.();
+    entry.cancelTimer?.();
+    if (entry.letter) {
+      bytesOfDead -= entry.size;
+      dead.remove(entry);
+    } else if (entry.visitor) {
+      queued[entry.event.kind].remove(entry);
+      queues.remove(entry, clock.now());
+    } else scheduled.remove(entry);
   }
 
-  /** Its id stays known. */
-  function leave(entry: Entry): void {
-    remove(entry);
-    ids.retire(entry.event.id, entry.event.kind);
+  /** As if it had never come. */
+  function forget(entry: Entry): void {
+    take(entry);
+    known.delete(entry.event.id);
   }
 
-  function erase(entry: Entry): void {
-    leave(entry);
-    observer?.erased?.(entry.event);
+  /** Its id stays known until enough later ones of its kind have left. */
+  function retire(entry: Entry, as: "done" | "cancelled" = "done"): void {
+    const { id, kind } = entry.event;
+    take(entry);
+    known.set(id, as);
+    const oldest = left[kind].replaceOldest(id);
+    if (oldest !== undefined) known.delete(oldest);
   }
 
-  function settle(entry: Entry, verdict: Verdict): void {
-    switch (verdict.type) {
-      case "delivered":
-        leave(entry);
-        break;
-      case "dead":
-        dead.keep(entry, verdict, clock.now());
-        remove(entry);
-        for (let each = dead.tooMany; each; each = dead.tooMany) evict(each);
-        break;
-      case "release":
-        queue.release(entry);
-        break;
-      case "retry":
-        entry.history = verdict.history;
-        queue.rest(entry);
-        if (verdict.inMs > 0) entry.cancelRest = clock.after(verdict.inMs, () => queue.requeue(entry));
-        else queue.requeue(entry);
+  /** Sheds no more than it takes. If all that may be shed is too little, forgets the event. */
+  function makeSpaceFor(entry: Entry): boolean {
+    let events = numberOf(queued) + scheduled.length - maxEvents;
+    let excess = bytes - maxBytes;
+    const victims: Entry[] = [];
+    for (const each of sheddableFor(entry.visitor?.urgency ?? entry.event.kind)) {
+      if (events <= 0 && excess <= 0) break;
+      if (each.letter && excess <= 0) continue;
+      victims.push(each);
+      excess -= each.size;
+      if (!each.letter) events--;
+    }
+    if (events > 0 || excess > 0) {
+      forget(entry);
+      return false;
+    }
+    for (const each of victims) drop(each, each.letter ? "dead-letters-full" : "full");
+    return true;
+  }
+
+  /** The least urgent first. */
+  function* sheddableFor(urgency: EventKind): Generator<Entry> {
+    for (const lower of LEAST_URGENT_FIRST) {
+      yield* deadOf(lower);
+      if (lower === urgency) return;
+      yield* queues.unclaimed(lower);
     }
   }
 
-  function retry({ id }: { readonly id: string }): boolean {
-    const kept = dead.take(id);
-    if (!kept) return false;
-    const maybeTaken = kept.maybeTaken || kept.letter.reason === "unconfirmed";
-    const isQueued = append(kept.event, maybeTaken ? { ...UNTRIED, maybeTaken } : UNTRIED, clock.now());
-    if (!isQueued) dead.putBack(kept);
-    return isQueued;
+  function* deadOf(kind: EventKind): Generator<Entry> {
+    for (const each of dead) if (each.event.kind === kind) yield each;
   }
 
+  /** The id of a dead letter stays known. */
+  function drop(entry: Entry, reason: "full" | "visitor-full" | "dead-letters-full"): void {
+    if (entry.letter) retire(entry);
+    else forget(entry);
+    // A moment later: the listener may report an event, and must first learn that this one has died.
+    queueMicrotask(() => observer?.dropped(entry.event, reason));
+  }
+
+  function evictWhatIsTooMuch(): void {
+    for (const kind of LEAST_URGENT_FIRST)
+      for (const each of deadOf(kind)) {
+        if (dead.length <= maxDeadLetters && bytesOfDead <= maxBytes * SHARE_OF_DEAD_LETTERS) return;
+        drop(each, "dead-letters-full");
+      }
+  }
+
+  function claim(capacity: Capacity): MemoryClaim[] {
+    return queues.claim(capacity, clock.now()).map(({ entry, lane }) => {
+      const { event, history, queuedAt } = entry;
+      return { entry, lane, event, history, queuedAt, interrupted: false };
+    });
+  }
+
+  function settle({ entry, lane }: MemoryClaim, verdict: Verdict): void {
+    switch (verdict.type) {
+      case "delivered":
+        retire(entry);
+        break;
+      case "dead":
+        take(entry);
+        entry.letter = deadLetterOf(entry.event, verdict, clock.now());
+        entry.size = sizeOfLetter(entry.event, verdict);
+        bury(entry);
+        evictWhatIsTooMuch();
+        break;
+      case "release":
+        queues.release(entry, lane);
+        break;
+      case "retry":
+        entry.history = verdict.history;
+        queues.rest(entry);
+        if (verdict.inMs > 0) entry.cancelTimer = clock.after(verdict.inMs, () => queues.requeue(entry));
+        else queues.requeue(entry);
+    }
+  }
+
+  function retry(id: string): boolean {
+    const entry = known.get(id);
+    if (!isDead(entry)) return false;
+    const maybeTaken = entry.history.maybeTaken || entry.letter.reason === "unconfirmed";
+    take(entry);
+    if (enqueue(new Entry(entry.event, { ...UNTRIED, maybeTaken }, clock.now()))) return true;
+    bury(entry);
+    return false;
+  }
+
+  function discard(id: string): boolean {
+    const entry = known.get(id);
+    if (!isDead(entry)) return false;
+    retire(entry);
+    return true;
+  }
+
+  /** The first to die first. */
+  function letters(filter?: DeadLetterFilter): DeadLetter[] {
+    const all = [...dead].map(({ letter }) => letter as DeadLetter);
+    return all.filter((each) => matchesFilter(each, filter)).sort((a, b) => a.diedAt - b.diedAt);
+  }
+
+  function sums(filter?: DeadLetterFilter): DeadLetterSum[] {
+    const found = new Map<string, DeadLetterSum>();
+    for (const { kind, reason, event } of letters(filter)) {
+      const { count, amount } = found.get(`${kind} ${reason}`) ?? { count: 0, amount: 0 };
+      const more = "leadValue" in event ? event.leadValue : 0;
+      found.set(`${kind} ${reason}`, { kind, reason, count: count + 1, amount: amount + more });
+    }
+    return [...found.values()];
+  }
+
+  function cancel(id: string): CancelOutcome {
+    const entry = known.get(id);
+    if (entry === undefined) return "unknown";
+    if (typeof entry === "object" && entry.state === "scheduled") retire(entry, "cancelled");
+    return known.get(id) === "cancelled" ? "cancelled" : "sent";
+  }
+
+  const personal: PersonalStorage = {
+    async *pages() {
+      // As they are at one moment: a dead letter that is retried meanwhile is not missed.
+      const all = [scheduled, ...Object.values(queued), dead].flatMap((list) =>
+        Array.from(list, ({ event, state }) =>
+          personalEventOf(event, state === "scheduled" ? "waiting" : state),
+        ),
+      );
+      for (let nth = 0; nth < all.length; nth += SEARCHED_AT_ONCE) {
+        yield all.slice(nth, nth + SEARCHED_AT_ONCE);
+        // Requests go on between two pages.
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      }
+    },
+    async remove(found) {
+      let removed = 0;
+      for (const { id } of found) {
+        const entry = known.get(id);
+        if (typeof entry !== "object" || entry.state === "under-way") continue;
+        const { event, state } = entry;
+        retire(entry, state === "scheduled" ? "cancelled" : "done");
+        if (state === "waiting") observer?.erased?.(event);
+        removed++;
+      }
+      return removed;
+    },
+  };
+
   function counts(): OutboxCounts {
-    const { length, oldest, byKind } = queue;
-    return withScheduled({ queued: length, oldest, byKind, dead: dead.counts }, scheduled.count);
+    const kinds = byKind((kind) => {
+      const { length, first } = queued[kind];
+      return { queued: length, oldest: first?.event.createdAt ?? null };
+    });
+    const died = { rejected: 0, unconfirmed: 0, expired: 0 };
+    for (const { letter } of dead) died[(letter as DeadLetter).reason]++;
+    let next: number | null = null;
+    for (const { event } of scheduled) next = earliestOf([next, notBeforeOf(event) ?? null]);
+    const oldest = earliestOf(KINDS.map((kind) => kinds[kind].oldest));
+    return withScheduled(
+      { queued: numberOf(queued), oldest, byKind: kinds, dead: died },
+      { count: scheduled.length, next },
+    );
   }
 
   return {
@@ -227,20 +349,31 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     personalData: (person) => personalDataIn(personal, person),
     erase: (person) => eraseIn(personal, person),
     deadLetters: {
-      list: async (query) => dead.list(query),
-      retry: async (id) => retry({ id }),
+      list: async ({ limit = 100, id, ...filter } = {}) =>
+        letters(filter)
+          .filter((letter) => letter.id === (id ?? letter.id))
+          .slice(0, limit),
+      retry: async (id) => retry(id),
       retryAll: async (filter) => {
-        const letters = dead.matching().filter((letter) => isRetried(letter, filter));
-        return letters.sort((a, b) => a.createdAt - b.createdAt).filter(retry).length;
+        const meant = letters().filter((letter) => isRetried(letter, filter));
+        return meant.sort((a, b) => a.createdAt - b.createdAt).filter(({ id }) => retry(id)).length;
       },
       discard: async (id) => discard(id),
-      sums: async (filter) => dead.sums(filter),
-      ids: async (filter) => dead.matching(filter).map(({ id }) => id),
+      sums: async (filter) => sums(filter),
+      ids: async (filter) => letters(filter).map(({ id }) => id),
     },
     async close() {
-      scheduled.stop();
       await relay.stop();
-      for (const entry of queue) entry.cancelRest?.();
+      for (const list of [scheduled, ...Object.values(queued)])
+        for (const { cancelTimer } of list) cancelTimer?.();
     },
   };
+}
+
+function numberOf(lists: Readonly<Record<EventKind, LinkedList<Entry>>>): number {
+  return KINDS.reduce((sum, kind) => sum + lists[kind].length, 0);
+}
+
+function isDead(entry: Entry | string | undefined): entry is Entry & { readonly letter: DeadLetter } {
+  return typeof entry === "object" && entry.state === "dead";
 }

@@ -1,4 +1,3 @@
-import { kindOfPriority } from "../../conversion/kinds.js";
 import { type Capacity, type Lane, UNTRIED } from "../claim.js";
 import { isHeldSince, type Moment, momentBy, type TwoClocks } from "../lease.js";
 import type { Chores } from "./chores.js";
@@ -210,10 +209,9 @@ export function createClaims(
 
   function claimOf({ row, candidate, place: { lane } }: Taken, since: Moment): QueueClaim {
     const [event, history] = [eventOf(row), historyOf(row) ?? UNTRIED];
-    const { urgency, endpoint, due_at: dueAt } = candidate;
+    const { endpoint, due_at: dueAt } = candidate;
     const claim: QueueClaim = {
       ...{ seq: Number(row.seq), visitor: row.visitor, endpoint, dueAt, lane, event, history },
-      urgency: kindOfPriority(urgency),
       interrupted: Number(row.interrupted) === 1,
       queuedAt: Number(row.queued_at),
       leasedSince: since,

@@ -6,7 +6,7 @@ import { memoryOutbox } from "../../../src/outbox/memory/memory-outbox.js";
 import type { OutboxObserver } from "../../../src/outbox/outbox.js";
 import { sizeOf } from "../../../src/outbox/shedding.js";
 import { retryIn } from "../../contract/recorder.js";
-import { largeSample } from "../../contract/samples.js";
+import { largeSample, scheduledSample } from "../../contract/samples.js";
 import { delivering, deliveringAll } from "../../helpers/deliver.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 import { heapAtRest } from "../../helpers/heap.js";
@@ -113,6 +113,7 @@ describe("a memory outbox that is full", () => {
     );
     for (let n = 0; n < 3; n++) await outbox.add(makeEvent("click", {}, n));
     await outbox.add(makeEvent("payment", {}, 50));
+    await new Promise(setImmediate);
     expect(outbox.counts().queued).toBe(3);
     expect(await outbox.add(makeEvent("payment", {}, 51))).toBe("full");
     await outbox.close();
@@ -157,20 +158,18 @@ describe("a memory outbox that is full", () => {
   });
 
   it("takes no memory for what it shed from behind an event that rests", async () => {
-    const { add, settle, dropped } = start({ maxEvents: 2 }, 1);
+    const { add, settle, dropped } = start({}, 1);
     await add("payment", { sessionId: "resting" });
     await settle(retryIn(1e12));
+    let clickId = 0;
     const goThrough = async (rounds: number) => {
-      for (let round = 0; round < rounds; round++) {
-        await add("click", { sessionId: "resting" });
-        await add("payment");
-        await settle({ type: "delivered" });
-      }
+      for (let round = 0; round < rounds; round++)
+        await add("click", { sessionId: "resting", clickId: String(++clickId) });
     };
     await goThrough(1_000);
     const before = await heapAtRest();
-    await goThrough(10_000);
-    expect(dropped.length).toBe(11_000);
+    await goThrough(20_000);
+    expect(dropped.length).toBe(20_900);
     dropped.length = 0;
     expect((await heapAtRest()) - before).toBeLessThan(2_000_000);
   });
@@ -205,6 +204,21 @@ describe("a memory outbox", () => {
   it("says what is wrong with its options", () => {
     expect(() => memoryOutbox({ maxEvents: 0 })).toThrow(/memoryOutbox.*maxEvents.*positive integer/);
     expect(() => memoryOutbox({ maxEvent: 1 } as never)).toThrow(/did you mean `maxEvents`/);
+  });
+
+  it("waits for a payment's time, however long, and no more once it is closed", async () => {
+    const clock = new FakeClock();
+    const dayMs = 24 * 60 * 60 * 1_000;
+    const after: FakeClock["after"] = (ms, task) => clock.after(Math.min(ms, 24 * dayMs), task);
+    const outbox = memoryOutbox({}, { ...clock, after });
+    const payments = [100, 60].map((days) => scheduledSample(clock.now() - Date.now() + days * dayMs));
+    for (const payment of payments) await outbox.add(payment);
+    await clock.pass(59 * dayMs);
+    expect(outbox.counts().scheduled).toEqual({ count: 2, next: clock.now() + dayMs });
+    await clock.pass(dayMs);
+    expect(outbox.counts()).toMatchObject({ queued: 2, scheduled: { count: 1 }, oldest: clock.now() });
+    await outbox.close();
+    expect(clock.pending).toBe(0);
   });
 
   it("sets no timer once it is closed", async () => {
