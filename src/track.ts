@@ -1,4 +1,4 @@
-import { eventFrom, hostIdIn, ignoredIds, unknownFields } from "./conversion/event-from.js";
+import { eventFrom, hostIdIn } from "./conversion/event-from.js";
 import { type EventKind, notBeforeOf, type OutboxEvent } from "./conversion/events.js";
 import type { InvalidInput } from "./conversion/kind-row.js";
 import { rowOf } from "./conversion/kinds.js";
@@ -102,11 +102,11 @@ export function createTrack(parts: TrackerParts): Track {
     if (isClosed()) return refuse(kind, input, "closed", "the tracker is closed");
 
     const now = clock.now();
-    journal.notSent(kind, unknownFields(kind, input));
-    for (const { name, id } of ignoredIds(kind, input)) journal.noId(`the \`${name}\` of a ${kind}`, id);
-    const idempotencyKey = apiKey ? undefined : randomIdempotencyKey();
-    const about = { clientId, now, pseudonym, idempotencyKey };
-    const event = eventFrom(kind, input, attribution, about);
+    const event = eventFrom(kind, input, attribution, {
+      ...{ clientId, now, pseudonym, idempotencyKey: apiKey ? undefined : randomIdempotencyKey() },
+      onUnknown: (names) => journal.notSent(kind, names),
+      onNoId: (name, id) => journal.noId(`the \`${name}\` of a ${kind}`, id),
+    });
     if ("skip" in event && event.skip) return skip(kind, event.skip);
     if ("invalid" in event) return refuse(kind, input, "invalid", event.invalid);
     const isScheduled = (notBeforeOf(event) ?? 0) > now;

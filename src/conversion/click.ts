@@ -1,5 +1,5 @@
-import { randomUUID } from "node:crypto";
-import { type KindRow, LONGEST_TEXT } from "./kind-row.js";
+import { LONGEST_TEXT, reference, text, visitorId } from "./fields.js";
+import type { KindRow } from "./kind-row.js";
 import type { Attribution } from "./visitor-ids.js";
 
 /** A visit through an affiliate's link (§2.2). Invalid input gives the receipt `rejected`. */
@@ -42,16 +42,14 @@ export const click = {
   // Each click has a new id: only a repeated request has the same one, and it comes soon.
   remembered: { ms: 24 * 60 * 60 * 1_000, most: 10_000, shareOfSpace: 0.1 },
   emailField: null,
-  read: (reader, ids) => ({
-    affiliateReference: reader.reference("affiliateReference"),
-    clickedUrl: reader.text("clickedUrl", LONGEST_URL),
-    referrerUrl: reader.text("referrerUrl", LONGEST_URL),
-    userAgent: reader.text("userAgent", LONGEST_USER_AGENT),
-    source: reader.text("source", LONGEST_TEXT),
-    clickId: randomUUID(),
-    ...ids,
-    // The report's own ids replace the attribution's.
-    ...reader.visitorIds(),
-  }),
+  fields: {
+    affiliateReference: reference,
+    clickedUrl: text(LONGEST_URL),
+    referrerUrl: text(LONGEST_URL),
+    userAgent: text(LONGEST_USER_AGENT),
+    source: text(LONGEST_TEXT),
+    clickId: visitorId,
+    sessionId: visitorId,
+  },
   key: ({ clickId }) => `click ${clickId}`,
 } as const satisfies KindRow<ClickData>;

@@ -1,16 +1,18 @@
-import { hash } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import { ArgumentError } from "../shared/errors.js";
 import { harmless } from "../shared/harmless.js";
 import { ownCopy } from "../shared/text.js";
-import type { EventOf, OutboxEvent, Provenance } from "./events.js";
-import { FieldReader } from "./field-reader.js";
-import { type InvalidInput, LONGEST_TEXT } from "./kind-row.js";
+import type { OutboxEvent } from "./events.js";
+import { type Field, hostId, NO_ID, optionalHostId, Wrong } from "./fields.js";
+import type { InvalidInput } from "./kind-row.js";
 import { byKind, type EventData, type EventKind, type KindTable, rowOf } from "./kinds.js";
 import { paymentKey } from "./payment.js";
 import { createPseudonyms, type Pseudonym } from "./pseudonyms.js";
-import { type Attribution, isTextOfNothing } from "./visitor-ids.js";
+import type { Attribution } from "./visitor-ids.js";
 
 const ofThisProcess = createPseudonyms(undefined);
+
+const FIELDS = byKind((kind) => Object.entries<Field<unknown>>(rowOf(kind).fields));
 
 interface EventContext {
   readonly clientId: number;
@@ -19,37 +21,43 @@ interface EventContext {
   readonly pseudonym?: Pseudonym | undefined;
   /** See `Provenance`. */
   readonly idempotencyKey?: string | undefined;
+  /** Called with the names of fields that are not sent, if there are any. */
+  readonly onUnknown?: (names: readonly string[]) => void;
+  /** Called for each field whose value is ignored because it is no id. */
+  readonly onNoId?: (name: string, given: unknown) => void;
 }
 
-/** Makes an event of what a host reports. */
+/** Makes an event of what a host reports, or says why it is none. */
 export function eventFrom<Kind extends EventKind>(
   kind: Kind,
   input: unknown,
   attribution: Attribution,
-  { clientId, now, pseudonym = ofThisProcess, idempotencyKey }: EventContext,
+  context: EventContext,
 ): OutboxEvent | InvalidInput {
-  const data = dataFrom(kind, input, attribution);
-  if ("invalid" in data) return data;
+  if (typeof input !== "object" || input === null || Array.isArray(input))
+    return { invalid: "it must be an object" };
+  const { clientId, now, pseudonym = ofThisProcess, idempotencyKey } = context;
   const row: KindTable[Kind] = rowOf(kind);
+  const given = {
+    // What needs no visitor has an id of its own.
+    clickId: row.needsVisitorId === "never" ? randomUUID() : undefined,
+    ...attribution,
+    idempotencyKey,
+  };
+  const problems: string[] = [];
+  const data = harmless(() => dataFrom(kind, input, given, problems, context) as EventData[Kind]);
+  if (data === undefined) return { invalid: "it threw when it was read" };
+  if (problems.length > 0) return { invalid: problems.join("; ") };
   const key = row.key(data, now, pseudonym);
   if (typeof key !== "string") return key;
-  const event: EventOf<Kind> = {
-    id: idOf(clientId, key),
-    destination: clientId,
-    kind,
-    data: storedData(data, { idempotencyKey }),
-    createdAt: now,
-  };
-  // TypeScript does not see that `EventOf<Kind>` is one member of the union `OutboxEvent`.
-  return event as OutboxEvent;
+  // TypeScript does not see that this is one member of the union `OutboxEvent`.
+  return { id: idOf(clientId, key), destination: clientId, kind, data, createdAt: now } as OutboxEvent;
 }
 
 /** @throws ArgumentError if there can be no such payment. */
 export function paymentEventId(clientId: number, paymentId: unknown): string {
-  const reader = new FieldReader({ paymentId });
-  const id = reader.hostId("paymentId", LONGEST_TEXT);
-  const [problem] = reader.problems;
-  if (problem !== undefined) throw new ArgumentError(`cancelPayment: ${problem}`);
+  const id = hostId(paymentId);
+  if (id instanceof Wrong) throw new ArgumentError(`cancelPayment: \`paymentId\`: ${id.why}`);
   return idOf(clientId, paymentKey(id));
 }
 
@@ -59,72 +67,39 @@ function idOf(clientId: number, key: string): string {
 }
 
 /**
- * The defined properties. Each text is copied, so that it does not keep the request in memory. No
- * spreads: they take microseconds in Node 20.
+ * The given values, and those of the report. Each text is copied, so that it does not keep the
+ * request in memory.
  */
-function storedData<Data extends object>(data: Data, provenance: Provenance): Data & Provenance {
-  const stored: Record<string, unknown> = {};
-  for (const part of [data, provenance] as readonly Record<string, unknown>[]) {
-    for (const name in part) {
-      const value = part[name];
-      if (value !== undefined) stored[name] = typeof value === "string" ? ownCopy(value) : value;
-    }
+function dataFrom(
+  kind: EventKind,
+  input: object,
+  given: object,
+  problems: string[],
+  { onUnknown, onNoId }: EventContext,
+): unknown {
+  const data: Record<string, unknown> = {};
+  function keep(name: string, value: unknown): void {
+    if (value !== undefined) data[name] = typeof value === "string" ? ownCopy(value) : value;
   }
-  return stored as Data & Provenance;
+
+  const { fields } = rowOf(kind);
+  const unknown = Object.keys(input).filter((name) => !Object.hasOwn(fields, name));
+  if (unknown.length > 0) onUnknown?.(unknown);
+  for (const [name, value] of Object.entries(given)) keep(name, value);
+  for (const [name, field] of FIELDS[kind]) {
+    const reported: unknown = Reflect.get(input, name);
+    const value = field(reported);
+    if (value === NO_ID) onNoId?.(name, reported);
+    else if (value instanceof Wrong) problems.push(`\`${name}\`: ${value.why}`);
+    else keep(name, value);
+  }
+  return data;
 }
-
-/** Reads what a host reports, or says why it is no event. */
-function dataFrom<Kind extends EventKind>(
-  kind: Kind,
-  input: unknown,
-  ids: Attribution,
-): EventData[Kind] | InvalidInput {
-  if (!isReport(input)) return { invalid: "it must be an object" };
-  const row: KindTable[Kind] = rowOf(kind);
-  const reader = new FieldReader(input);
-  const data = harmless(() => row.read(reader, ids));
-  if (data === undefined) return { invalid: "it threw when it was read" };
-  return reader.problems.length === 0 ? data : { invalid: reader.problems.join("; ") };
-}
-
-// The fields of each kind: what it asks an empty report for.
-const NAMES = byKind((kind) => {
-  const reader = new FieldReader({});
-  rowOf(kind).read(reader, {});
-  return reader.askedFor;
-});
-
-export function fieldNames(kind: EventKind): readonly string[] {
-  return NAMES[kind];
-}
-
-/** The names of a report's fields that its kind does not have: they are not sent. */
-export function unknownFields(kind: EventKind, input: unknown): string[] {
-  return entriesOf(input).flatMap(([name]) => (NAMES[kind].includes(name) ? [] : [name]));
-}
-
-/** The ids in a report that are ignored, with what each is. */
-export function ignoredIds(kind: EventKind, input: unknown): { name: string; id: unknown }[] {
-  return entriesOf(input).flatMap(([name, id]) => {
-    if (!NAMES[kind].includes(name) || !name.endsWith("Id")) return [];
-    const isNone = isTextOfNothing(id) || (VISITORS.includes(name) && typeof (id ?? "") !== "string");
-    return isNone ? [{ name, id }] : [];
-  });
-}
-
-const VISITORS = ["clickId", "sessionId"];
 
 /** The host's own name for a conversion, for a log line. */
 export function hostIdIn(input: unknown): string | undefined {
-  const reader = new FieldReader(Object(input));
-  const names = ["paymentId", "customerId"];
-  return harmless(() => names.map((name) => reader.optionalHostId(name, LONGEST_TEXT)).find(Boolean));
-}
-
-function entriesOf(input: unknown): [string, unknown][] {
-  return isReport(input) ? (harmless(() => Object.entries(input)) ?? []) : [];
-}
-
-function isReport(input: unknown): input is object {
-  return typeof input === "object" && input !== null && !Array.isArray(input);
+  const idOf = (name: string) => optionalHostId(Reflect.get(Object(input), name));
+  return harmless(() =>
+    ["paymentId", "customerId"].map(idOf).find((id): id is string => typeof id === "string"),
+  );
 }

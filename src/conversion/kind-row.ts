@@ -1,4 +1,4 @@
-import type { FieldReader } from "./field-reader.js";
+import type { Field } from "./fields.js";
 import type { Pseudonym } from "./pseudonyms.js";
 import type { Attribution } from "./visitor-ids.js";
 
@@ -15,13 +15,12 @@ export interface KindRow<Data extends Attribution> {
    * all kinds add up to 1.
    */
   readonly remembered: { readonly ms: number; readonly most: number; readonly shareOfSpace: number };
-  /** The field with the customer's address: `erase` finds the events of a person by it. */
-  readonly emailField: EmailField<Exclude<keyof Data, keyof Attribution>>;
-  /**
-   * Reads the data from a host's report. `ids` are its visitor's. It asks for every field, even
-   * after a wrong one. Spreads come last: in Node 20, adding to a spread object takes microseconds.
-   */
-  readonly read: (reader: FieldReader, ids: Attribution) => Data;
+  /** The field with the customer's address, if it has one: `erase` finds a person's events by it. */
+  readonly emailField: Exclude<keyof Data, keyof Attribution> | null;
+  /** What is read of a host's report. Its ids replace those of its visitor. */
+  readonly fields: { readonly [Name in Exclude<keyof Data, keyof Attribution>]-?: Field<Data[Name]> } & {
+    readonly [Id in keyof Attribution]?: Field<string | undefined>;
+  };
   /**
    * The dedupe key: events of one client id with the same key are one. Or why it is no event. Its
    * digest is shown: personal data goes in as its pseudonym.
@@ -29,17 +28,8 @@ export interface KindRow<Data extends Attribution> {
   readonly key: (data: Data, now: number, pseudonym: Pseudonym) => string | InvalidInput;
 }
 
-/** A field that is named like an e-mail address must be the `emailField`. */
-type EmailField<Field, Named = Extract<Field, "email" | `${string}Email`>> = [Named] extends [never]
-  ? Field | null
-  : Named;
-
 /** An id of the host's: `"o1"`, 7, 7n, or an object with such a text, as an ObjectId. @inline */
 export type HostId = string | number | bigint | object;
-
-// Chosen: no real e-mail address, name or id is longer.
-export const LONGEST_EMAIL = 320;
-export const LONGEST_TEXT = 256;
 
 /** For `remembered`: as long as there is space. */
 export const UNBOUNDED = { ms: Number.POSITIVE_INFINITY, most: Number.POSITIVE_INFINITY };

@@ -1,5 +1,6 @@
 import type { Amount } from "../shared/money.js";
-import { type HostId, type KindRow, LONGEST_EMAIL, LONGEST_TEXT, UNBOUNDED } from "./kind-row.js";
+import { amount, email, hostId, time } from "./fields.js";
+import { type HostId, type KindRow, UNBOUNDED } from "./kind-row.js";
 import type { Attribution } from "./visitor-ids.js";
 
 /** A payment that happened (§2.3). Invalid input gives the receipt `rejected`. */
@@ -45,13 +46,7 @@ export const payment = {
   needsVisitorId: "unless-by-email",
   remembered: { ...UNBOUNDED, shareOfSpace: 0.6 },
   emailField: "customerEmail",
-  read: (reader, ids) => ({
-    paymentId: reader.hostId("paymentId", LONGEST_TEXT),
-    customerEmail: reader.email("customerEmail", LONGEST_EMAIL),
-    leadValue: reader.amount("leadValue"),
-    notBefore: reader.time("notBefore"),
-    ...ids,
-  }),
+  fields: { paymentId: hostId, customerEmail: email, leadValue: amount, notBefore: time },
   key({ paymentId, leadValue, notBefore = 0 }, now) {
     if (leadValue === 0) return { invalid: "it is zero", skip: "zero" };
     const isTooFar = notBefore > now + FARTHEST_MS;

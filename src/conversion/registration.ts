@@ -1,4 +1,5 @@
-import { type HostId, type KindRow, LONGEST_EMAIL, LONGEST_TEXT, UNBOUNDED } from "./kind-row.js";
+import { email, LONGEST_TEXT, optionalHostId, text } from "./fields.js";
+import { type HostId, type KindRow, UNBOUNDED } from "./kind-row.js";
 import type { Attribution } from "./visitor-ids.js";
 
 /** A sign-up that happened (§2.3). Invalid input gives the receipt `rejected`. */
@@ -26,12 +27,7 @@ export const registration = {
   needsVisitorId: "always",
   remembered: { ...UNBOUNDED, shareOfSpace: 0.3 },
   emailField: "email",
-  read: (reader, ids) => ({
-    email: reader.email("email", LONGEST_EMAIL),
-    customerId: reader.optionalHostId("customerId", LONGEST_TEXT),
-    customerName: reader.text("customerName", LONGEST_TEXT),
-    ...ids,
-  }),
+  fields: { email, customerId: optionalHostId, customerName: text(LONGEST_TEXT) },
   key({ customerId, email }, _, pseudonym) {
     if (customerId === undefined) return `registration by ${pseudonym(inLowerCase(email))}`;
     // Some shops' id of a customer is the address. Others' outlives a change of the API key.

@@ -1,5 +1,5 @@
-import { fieldNames } from "../conversion/event-from.js";
 import type { EventKind, OutboxEvent } from "../conversion/events.js";
+import { rowOf } from "../conversion/kinds.js";
 import type { Decision } from "../outbox/dead-letters.js";
 import { namedAs } from "../shared/printable.js";
 import type { DropReason, PauseReason, PauseScope, SkipReason } from "./notices.js";
@@ -39,7 +39,7 @@ export const REMEDIES: Record<PauseReason, string> = {
 
 export function notSentLine(kind: EventKind, names: readonly string[]): string {
   const given = names.map(namedAs).join(", ");
-  const fields = fieldNames(kind).map(namedAs);
+  const fields = Object.keys(rowOf(kind).fields).map(namedAs);
   return `a ${kind} was reported with ${given}, which is not sent; its fields are ${fields.join(", ")}`;
 }
 
