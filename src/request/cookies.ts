@@ -1,35 +1,50 @@
 import { hash } from "node:crypto";
 import cookieParser from "cookie-parser";
 import type { Request, Response } from "express";
-import { isTextOfNothing, isVisitorId } from "../conversion/visitor-ids.js";
+import type { Config } from "../config.js";
+import { isVisitorId } from "../conversion/visitor-ids.js";
 import type { Signatures } from "../shared/signatures.js";
 import { isClickIdOfOnClick } from "./click-id.js";
 
 const parseCookies = cookieParser();
 
-type Cookies = Readonly<Record<string, unknown>>;
+/** The cookie that `onClick` sets. It outlives the new express-session at login: read it first. */
+const SESSION_COOKIE = "svc_session_id";
 
-/**
- * The cookie's value, if it can be an id. Of two cookies of one name the first counts, as in
- * cookie-parser: browsers send the one with the longer path first, then the older one. Calls
- * `onNothing` if the value is the text of a missing value.
- */
-export function visitorCookie(
-  req: Request,
-  name: string,
-  onNothing: (text: string) => void,
-): string | undefined {
-  const value = cookieOf(req, name);
-  if (isTextOfNothing(value)) onNothing(value);
-  return isVisitorId(value) ? value : undefined;
+/** The session id's cookie; `undefined` if the host's own function gives the id. */
+export function sessionCookieName({
+  session,
+  cookiePrefix,
+}: Pick<Config, "session" | "cookiePrefix">): string | undefined {
+  return typeof session === "function" ? undefined : `${cookiePrefix ?? ""}${session ?? SESSION_COOKIE}`;
 }
 
-// RFC 6265, section 4.1.1, without quotes around.
-const COOKIE_VALUE = /^[!#-+\--:<-[\]-~]+$/;
+/**
+ * What a middleware has parsed, and the rest from the header, without what cookie-parser has found
+ * signed by the host. Of two cookies of one name the first counts, as in cookie-parser: browsers
+ * send the one with the longer path first, then the older one.
+ */
+export function cookiesOf({ headers, cookies, signedCookies }: Request): Request["cookies"] {
+  const all = Object.assign(Object.create(null), cookiesIn(headers?.cookie));
+  for (const name of Object.keys(Object(signedCookies))) delete all[name];
+  return Object.assign(all, cookies);
+}
 
-/** The ids in all cookies of this name, as the browser sent them: percent signs not decoded. */
-function visitorCookiesAsSent(req: Request, name: string): string[] {
-  return cookiesNamed(req, name).filter((value) => COOKIE_VALUE.test(value) && isVisitorId(value));
+/** The cookies in a Cookie header, as cookie-parser reads them. */
+export function cookiesIn(header: string | undefined): Request["cookies"] {
+  // On a copy: the host's own cookie-parser, mounted later, does nothing if `cookies` is set.
+  const copy = { headers: { cookie: header } } as Request;
+  parseCookies(copy, {} as Response, () => {});
+  return copy.cookies;
+}
+
+/** All cookies of this name (cookie-parser keeps one), as sent. Signed values need no decoding. */
+export function cookiesNamed({ headers }: Request, name: string): string[] {
+  return (headers?.cookie ?? "")
+    .split(";")
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1));
 }
 
 /** The id in the first cookie of this name that is signed. */
@@ -45,46 +60,18 @@ export function signedCookie(req: Request, name: string, signatures: Signatures)
  * Whether the browser sent this express-session id. With `saveUninitialized: false`, each request
  * of a new visitor gets a session id that the browser never gets.
  */
-export function broughtSession(req: Request, sessionId: string): boolean {
-  const signed = `s:${sessionId}.`;
-  const matches = (value: unknown) =>
-    typeof value === "string" && (value === sessionId || value.startsWith(signed));
-  const { cookies, signedCookies, headers } = req;
-  return [cookies, signedCookies, cookiesIn(headers?.cookie)].some((parsed) =>
-    Object.values(Object(parsed)).some(matches),
+export function broughtSession({ headers }: Request, sessionId: string): boolean {
+  return Object.values<unknown>(cookiesIn(headers?.cookie)).some(
+    (value) => typeof value === "string" && (value === sessionId || value.startsWith(`s:${sessionId}.`)),
   );
 }
 
-/** All cookies of this name (cookie-parser keeps one), as sent. Signed values need no decoding. */
-export function cookiesNamed({ headers }: Request, name: string): string[] {
-  return (headers?.cookie ?? "")
-    .split(";")
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${name}=`))
-    .map((pair) => pair.slice(name.length + 1));
-}
+// RFC 6265, section 4.1.1, without quotes around.
+const COOKIE_VALUE = /^[!#-+\--:<-[\]-~]+$/;
 
-/** From `req.cookies`; from the header if it is not there, since these may be another middleware's. */
-function cookieOf(req: Request, name: string): unknown {
-  if (Object.hasOwn(Object(req.cookies), name)) return req.cookies[name];
-  const header = req.headers?.cookie;
-  // cookie-parser moves what the host has signed.
-  if (!header?.includes(`${name}=`) || Object.hasOwn(Object(req.signedCookies), name)) return undefined;
-  const cookies = cookiesIn(header);
-  return Object.hasOwn(cookies, name) ? cookies[name] : undefined;
-}
-
-/** What a middleware has parsed, and the rest from the header. */
-export function allCookiesOf(req: Request): Request["cookies"] {
-  return Object.assign(Object.create(null), cookiesIn(req.headers?.cookie), req.cookies);
-}
-
-/** The cookies in a Cookie header, as cookie-parser reads them. */
-export function cookiesIn(header: string | undefined): Cookies {
-  // On a copy: the host's own cookie-parser, mounted later, does nothing if `cookies` is set.
-  const copy = { headers: { cookie: header } } as Request;
-  parseCookies(copy, {} as Response, () => {});
-  return copy.cookies;
+/** The ids in all cookies of this name, as the browser sent them: percent signs not decoded. */
+function visitorCookiesAsSent(req: Request, name: string): string[] {
+  return cookiesNamed(req, name).filter((value) => COOKIE_VALUE.test(value) && isVisitorId(value));
 }
 
 /** The cookie of `keepClickId` that says which click id it has set. */
@@ -110,13 +97,12 @@ export function clickIdsIn(req: Request, cookieName: string) {
  * Of several cookies of this name, the one that this package set; `undefined` if none is. A
  * subdomain that has set one for the whole domain does not choose who earns.
  */
-export function clickIdOfSeveral(req: Request, cookieName: string): string | undefined {
+export function onlyOurs(req: Request, cookieName: string): unknown {
   const header = req.headers?.cookie ?? "";
   const first = header.indexOf(`${cookieName}=`);
   if (first === header.lastIndexOf(`${cookieName}=`)) return undefined;
   const { ids, kept } = clickIdsIn(req, cookieName);
   const id = kept ?? ids.find(isClickIdOfOnClick);
   // Decoded like a single cookie.
-  const value = id === undefined ? undefined : cookiesIn(`${cookieName}=${id}`)[cookieName];
-  return isVisitorId(value) ? value : undefined;
+  return id === undefined ? undefined : cookiesIn(`${cookieName}=${id}`)[cookieName];
 }

@@ -29,80 +29,52 @@ export interface HeadSeen {
   readonly written: boolean;
 }
 
-/**
- * Returns a function that calls `act` once the response has gone out or the visitor has hung up; at
- * once if that is so. Watches from the start: an adapter's response does not show it afterwards.
- */
-export function watchEnd(req: Request, res: Response): (act: () => void) => void {
-  const waiting: (() => void)[] = [];
-  let isOver = Boolean(res.writableFinished || res.closed || req.socket?.destroyed);
-  function end(): void {
-    isOver = true;
-    for (const act of waiting.splice(0)) act();
-  }
-  if (!isOver) {
-    // The responses of serverless adapters emit no `close`.
-    res.once("finish", end);
-    res.once("close", end);
-    // Node emits no `close` on a response that waits behind another one of the same connection.
-    if (res.socket === null) whenSocketCloses(req, res, end);
-  }
-  return (act) => {
-    if (isOver) act();
-    else waiting.push(act);
-  };
-}
-
-/** Sees the head of this response, whichever handler writes it. */
-export function watchHead(res: Response, whenOver: ReturnType<typeof watchEnd>) {
-  const waiting: ((head: HeadSeen) => void)[] = [];
+/** Sees the head of this response, whichever handler writes it, and its end. */
+export function watchResponse(req: Request, res: Response) {
+  const { socket } = req;
+  const forHead: ((head: HeadSeen) => void)[] = [];
+  const forEnd: (() => void)[] = [];
   let head: HeadSeen | undefined;
-  let isOver = false;
+  let isOver = Boolean(res.writableFinished || res.closed || socket?.destroyed);
 
-  function look(): HeadSeen | undefined {
-    if (res.headersSent) head ??= { status: res.statusCode, written: true };
-    // The handler of a visitor who is gone may still set a status.
-    return head ?? (isOver ? { status: res.statusCode, written: false } : undefined);
+  function proceed(): void {
+    // A visitor who is gone gets nothing that is written later. The handler may still set a status.
+    if (!isOver && res.headersSent) head ??= { status: res.statusCode, written: true };
+    const seen = head ?? (isOver ? { status: res.statusCode, written: false } : undefined);
+    if (seen) for (const act of forHead.splice(0)) act(seen);
+    if (isOver) for (const act of forEnd.splice(0)) act();
   }
 
-  function notify(): void {
-    const seen = look();
-    if (seen) for (const act of waiting.splice(0)) act(seen);
+  function end(): void {
+    proceed();
+    isOver = true;
+    proceed();
   }
 
-  if (!look()) {
-    seeHead(res, notify);
-    whenOver(() => {
-      isOver = true;
-      notify();
-    });
+  if (!isOver) {
+    seeHead(res, proceed);
+    // The responses of serverless adapters emit no `close`, and do not show afterwards that they ended.
+    res.once("finish", end).once("close", end);
+    // Node emits no `close` on a response that waits behind another one of the same connection.
+    if (res.socket === null && typeof socket?.once === "function") {
+      // Node warns of more than ten listeners, and any number of requests may wait.
+      socket.setMaxListeners(0).once("close", end);
+      res.once("close", () => socket.off("close", end));
+    }
   }
 
   return {
     /** Calls `act` once, now or later: before the first byte, or when the visitor hangs up. */
     whenKnown(act: (head: HeadSeen) => void): void {
-      waiting.push(act);
-      notify();
+      forHead.push(act);
+      proceed();
+    },
+    /** Calls `act` once, now or later: the response has gone out, or the visitor has hung up. */
+    whenOver(act: () => void): void {
+      forEnd.push(act);
+      proceed();
     },
   };
-}
-
-const waitingFor = new WeakMap<object, Set<() => void>>();
-
-/** One listener on a socket, however many requests wait: Node warns of more than ten. */
-function whenSocketCloses({ socket }: Request, res: Response, act: () => void): void {
-  if (typeof socket?.once !== "function") return;
-  let waiting = waitingFor.get(socket);
-  if (!waiting) {
-    waiting = new Set();
-    waitingFor.set(socket, waiting);
-    const all = waiting;
-    socket.once("close", () => {
-      for (const closed of all) closed();
-    });
-  }
-  waiting.add(act);
-  res.once("close", () => waiting.delete(act));
 }
 
 /**
@@ -118,15 +90,7 @@ function whenSocketCloses({ socket }: Request, res: Response, act: () => void): 
 export function holdBytes(req: Request, res: Response): () => void {
   // A response behind another one of its connection has no socket yet.
   const socket = res.socket ?? req.socket;
-  // HTTP/2 writes at the end of the turn anyway. Serverless adapters have no socket. Another
-  // response of this connection may hold the socket until the end of this turn.
-  const cannotHold =
-    req.httpVersionMajor > 1 || typeof socket?.cork !== "function" || Object.hasOwn(socket, "uncork");
-  if (cannotHold) return () => {};
-
-  const { uncork, destroy } = socket;
   let uncorks = 1;
-  socket.cork();
   const shadows: PropertyDescriptorMap = {
     uncork: {
       value: () => {
@@ -143,28 +107,29 @@ export function holdBytes(req: Request, res: Response): () => void {
       value(error?: Error) {
         release();
         // Node may have corked it, too, for a tick: it has found it corked, and sent nothing before.
-        while (socket.writableCorked > 0) uncork.call(socket);
-        return destroy.call(socket, error);
+        while (socket.writableCorked > 0) socket.uncork();
+        return socket.destroy(error);
       },
     },
   };
-  // A tool that traces sockets may have replaced some, too.
-  const before = Object.keys(shadows).map(
-    (name) => [name, Object.getOwnPropertyDescriptor(socket, name)] as const,
-  );
-  for (const [name, shadow] of Object.entries(shadows)) {
-    Object.defineProperty(socket, name, { ...shadow, configurable: true });
-  }
+  const names = Object.keys(shadows);
+  // HTTP/2 writes at the end of the turn anyway. Serverless adapters have no socket. Another
+  // response of this connection may hold the socket until the end of this turn.
+  const cannotHold =
+    req.httpVersionMajor > 1 ||
+    typeof socket?.cork !== "function" ||
+    names.some((name) => Object.hasOwn(socket, name));
+  if (cannotHold) return () => {};
+
+  socket.cork();
+  for (const name of names) Object.defineProperty(socket, name, { ...shadows[name], configurable: true });
   const endOfTurn = setImmediateInContext(release);
 
   function release(): void {
     if (uncorks === 0) return;
     clearImmediate(endOfTurn);
-    for (const [name, descriptor] of before) {
-      if (descriptor) Object.defineProperty(socket, name, descriptor);
-      else Reflect.deleteProperty(socket, name);
-    }
-    for (; uncorks > 0; uncorks--) uncork.call(socket);
+    for (const name of names) Reflect.deleteProperty(socket, name);
+    for (; uncorks > 0; uncorks--) socket.uncork();
   }
 
   return release;

@@ -1,9 +1,10 @@
 import { IncomingMessage } from "node:http";
 import type { Request, Response } from "express";
+import type { Config } from "../config.js";
 import type { ConversionKind } from "../conversion/events.js";
 import { methodsOf } from "../conversion/kinds.js";
 import type { Journal } from "../journal/journal.js";
-import { type AttributionContext, sessionCookieName } from "./attribution.js";
+import { sessionCookieName } from "./cookies.js";
 import { landingOf } from "./landing-page.js";
 import { isOpenedByPerson } from "./page-view.js";
 
@@ -11,7 +12,6 @@ import { isOpenedByPerson } from "./page-view.js";
 
 /** Prototypes of apps' requests that have the getter. */
 const watched = new WeakSet<object>();
-let isTrackersRead = false;
 
 /**
  * Logs once per app that a handler above the tracker read `req.affiliate`, which no tracker had
@@ -29,7 +29,7 @@ export function watchUnseen(req: Request, journal: Journal): void {
   Object.defineProperty(requests, "affiliate", {
     configurable: true,
     get(this: Request) {
-      if (!isTrackersRead && this !== requests) warn(this, journal);
+      if (this !== requests) warn(this, journal);
       return undefined;
     },
     set(this: Request, value) {
@@ -41,16 +41,6 @@ export function watchUnseen(req: Request, journal: Journal): void {
 /** Sets `req.affiliate`, whatever its prototypes have under this name. */
 export function setAffiliate(req: Request, value: Request["affiliate"]): void {
   Object.defineProperty(req, "affiliate", { value, configurable: true, enumerable: true, writable: true });
-}
-
-/** `req.affiliate`, read without the log line. */
-export function getAffiliate(req: Request): Request["affiliate"] {
-  isTrackersRead = true;
-  try {
-    return req.affiliate;
-  } finally {
-    isTrackersRead = false;
-  }
 }
 
 function warn(req: Request, journal: Journal): void {
@@ -81,10 +71,15 @@ export function passesUncalled(
   return true;
 }
 
-const seenBy = new WeakMap<Request, AttributionContext>();
+interface OneTracker {
+  readonly config: Config;
+  readonly journal: Journal;
+}
+
+const seenBy = new WeakMap<Request, OneTracker>();
 
 /** Logs once if two trackers' `onClick` see one request, and would set the same cookie. */
-export function warnOfSecondTracker(req: Request, context: AttributionContext): void {
+export function warnOfSecondTracker(req: Request, context: OneTracker): void {
   const other = seenBy.get(req);
   seenBy.set(req, context);
   if (other === undefined || other === context) return;
@@ -99,7 +94,7 @@ export function warnOfSecondTracker(req: Request, context: AttributionContext): 
   );
 }
 
-function cookieNames({ config }: AttributionContext): string[] {
+function cookieNames({ config }: OneTracker): string[] {
   return [config.cookieName, sessionCookieName(config) ?? []].flat();
 }
 

@@ -7,9 +7,8 @@ import type { SkipReason } from "../journal/notices.js";
 import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
-import { sessionCookieName } from "./attribution.js";
 import { createClickId, isClickIdOfOnClick, wasReported } from "./click-id.js";
-import { cookiesNamed } from "./cookies.js";
+import { cookiesNamed, sessionCookieName } from "./cookies.js";
 import {
   type CookieSettings,
   checkDomain,

@@ -4,80 +4,43 @@ import type { Click } from "../conversion/click.js";
 import type { EventKind } from "../conversion/events.js";
 import type { Payment } from "../conversion/payment.js";
 import type { Registration } from "../conversion/registration.js";
-import type { Attribution } from "../conversion/visitor-ids.js";
+import { type Attribution, isTextOfNothing, isVisitorId, loginSessionId } from "../conversion/visitor-ids.js";
+import type { Journal } from "../journal/journal.js";
 import type { TrackingStatus } from "../service/answers.js";
 import type { Clock } from "../shared/clock.js";
-import { harmless } from "../shared/harmless.js";
+import { harmless, isThenable } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
 import type { Receipt, Track, TrackOptions } from "../track.js";
-import { type AttributionContext, RequestAttribution } from "./attribution.js";
-import { getAffiliate, type ReferenceWatch, setAffiliate, watchUnseen } from "./host-mistakes.js";
+import { broughtSession, cookiesOf, onlyOurs, sessionCookieName, signedCookie } from "./cookies.js";
+import { type ReferenceWatch, setAffiliate, watchUnseen } from "./host-mistakes.js";
 import { PendingWork } from "./pending-work.js";
+import type { RequestAffiliate } from "./request-affiliate.js";
 import { type RequestSource, requestFrom } from "./request-source.js";
 
-/** What the tracker adds to a request: the visitor's ids, and functions that report for them. */
-export interface RequestAffiliate {
-  /** The id of the click that brought the visitor (§1); `undefined` if none, or no consent. */
-  readonly clickId: string | undefined;
-  /** The visitor's session id (§1); `undefined` if none, or no consent. */
-  readonly sessionId: string | undefined;
-  /**
-   * `{ clickId, sessionId }` as plain JSON, to keep on the user's row and give back as
-   * `attribution` with a later payment.
-   *
-   * @example
-   * ```js
-   * await users.update(user.id, { affiliate: req.affiliate.snapshot() });
-   * ```
-   */
-  snapshot(): Attribution;
-  /** Reports a click of this visitor (§4.1). Never rejects: see the receipt. */
-  trackClick(click: Click, options?: TrackOptions): Promise<Receipt>;
-  /** Reports that this visitor has registered (§4.2, §4.3). Never rejects: see the receipt. */
-  trackRegistration(registration: Registration, options?: TrackOptions): Promise<Receipt>;
-  /** Reports that this visitor has paid (§4.4). Never rejects: see the receipt. */
-  trackPayment(payment: Payment, options?: TrackOptions): Promise<Receipt>;
-  /**
-   * What the service knows of this visitor's session (§4.5); `undefined` without a session id, and
-   * if the tracker is not `enabled`.
-   * Rejects as `client.status` does.
-   */
-  status(): Promise<TrackingStatus | undefined>;
-}
-
-declare global {
-  namespace Express {
-    interface Request {
-      affiliate?: RequestAffiliate;
-    }
-  }
-}
-
-/** A request whose `affiliate` is set, as wrapped handlers get it. */
-export type Attributed<Req extends object = Request> = Req & { affiliate: RequestAffiliate };
-
-export interface RequestContext extends AttributionContext {
-  readonly config: AttributionContext["config"] & Pick<Config, "waitUntil" | "isBot">;
+export interface RequestContext {
+  readonly config: Config;
+  readonly journal: Journal;
   readonly clock: Clock;
   readonly track: Track;
-  /** This tracker's visitors whose `req.affiliate` now belongs to another tracker. */
-  readonly visitors: WeakMap<Request, Visitor>;
   /** Resolves when a process may freeze without losing the event. */
   readonly safeToFreeze: (id: string) => Promise<void>;
   readonly status: (sessionId: string) => Promise<TrackingStatus | undefined>;
   readonly references: ReferenceWatch;
   /** Whether a response waits until its payment is stored: see handled-response.ts. */
   readonly holds: () => boolean;
+  /** This tracker's visitors. `req.affiliate` may be another tracker's. */
+  readonly visitors: WeakMap<Request, Visitor>;
 }
 
-/** Makes `req.affiliate` when the tracker first sees the request. */
+/** Sets `req.affiliate`, which it makes when the tracker first sees the request. */
 export function affiliateOf(req: Request, context: RequestContext): Visitor {
-  const present = getAffiliate(req);
-  if (present instanceof Visitor && present.isOf(context)) return present;
-  watchUnseen(req, context.journal);
+  let visitor = context.visitors.get(req);
+  if (!visitor) {
+    watchUnseen(req, context.journal);
+    visitor = new Visitor(req, context);
+    context.visitors.set(req, visitor);
+  }
   // If an app has two trackers, a wrapped handler reports through the tracker that wraps it.
-  if (present instanceof Visitor) present.keepForItsTracker();
-  const visitor = context.visitors.get(req) ?? new Visitor(req, context);
   setAffiliate(req, visitor);
   return visitor;
 }
@@ -86,46 +49,79 @@ export function affiliateOf(req: Request, context: RequestContext): Visitor {
 export function createAttributionOf(context: RequestContext): (source: RequestSource) => Attribution {
   return function attributionOf(source) {
     const req = harmless(() => requestFrom(source));
-    if (!req) {
-      context.journal.warn(
-        "attributionOf",
-        `\`attributionOf\` wants a request or its headers, got ${shown(source)}`,
-      );
-      return {};
-    }
-    const present = getAffiliate(req);
-    return present instanceof Visitor && present.isOf(context)
-      ? present.snapshot()
-      : new RequestAttribution(req, context).snapshot();
+    if (req) return (context.visitors.get(req) ?? new Visitor(req, context)).snapshot();
+    context.journal.warn(
+      "attributionOf",
+      `\`attributionOf\` wants a request or its headers, got ${shown(source)}`,
+    );
+    return {};
   };
 }
 
-/** The visitor of one request, as one tracker knows them, and what is reported of them. */
-export class Visitor extends RequestAttribution implements RequestAffiliate {
+/**
+ * The visitor of one request, as one tracker knows them, and what is reported of them.
+ *
+ * - Reads only with consent, and only when asked: session middleware may be mounted later, and most
+ *   requests report nothing.
+ * - An id that was found once stays, even if the session changes.
+ */
+export class Visitor implements RequestAffiliate {
   readonly #req: Request;
   readonly #context: RequestContext;
+  // Taken before the handler, which may regenerate the session. Used with consent only.
+  readonly #sessionAtEntry: unknown;
+  #consented: boolean | undefined;
+  #allCookies: Request["cookies"] | undefined;
+  readonly #cookies = new Map<string, string | undefined>();
+  #clickId: string | undefined;
+  #sessionId: string | undefined;
   #pending: PendingWork | undefined;
-  #reported: Set<EventKind> | undefined;
-  #ahead: (() => void)[] | undefined;
+  readonly #reported = new Set<EventKind>();
+  readonly #ahead: (() => void)[] = [];
 
   constructor(req: Request, context: RequestContext) {
-    super(req, context);
     this.#req = req;
     this.#context = context;
+    this.#sessionAtEntry = expressSessionIdOf(req);
   }
 
-  isOf(context: RequestContext): boolean {
-    return this.#context === context;
+  /** `consent` is asked once a request; a throw counts as no. */
+  get consented(): boolean {
+    const { consent } = this.#context.config;
+    this.#consented ??=
+      consent === undefined ||
+      this.#ask("consent", (req) => consent(req, this.#everyCookie), {
+        result: "which counts as no",
+        advice: "Return true or false; ask in a middleware above, and keep the answer on the request",
+      }) === true;
+    return this.#consented;
   }
 
-  /** Keeps this visitor while another tracker takes `req.affiliate`. */
-  keepForItsTracker(): void {
-    this.#context.visitors.set(this.#req, this);
+  get clickId(): string | undefined {
+    if (!this.consented) return undefined;
+    this.#clickId ??= this.#cookie(this.#context.config.cookieName);
+    return this.#clickId;
+  }
+
+  get sessionId(): string | undefined {
+    if (!this.consented) return undefined;
+    this.#sessionId ??= this.#readSessionId();
+    return this.#sessionId;
+  }
+
+  snapshot(): Attribution {
+    const { clickId, sessionId } = this;
+    return { ...(clickId !== undefined && { clickId }), ...(sessionId !== undefined && { sessionId }) };
   }
 
   /** For hosts that store `req.affiliate` itself: as `{}`, it would attribute no payment. */
   toJSON(): Attribution {
     return this.snapshot();
+  }
+
+  setIds({ clickId, sessionId }: Attribution): void {
+    this.#clickId = clickId;
+    this.#sessionId = sessionId;
   }
 
   trackClick(click: Click, options?: TrackOptions): Promise<Receipt> {
@@ -154,7 +150,6 @@ export class Visitor extends RequestAttribution implements RequestAffiliate {
   ): Promise<Receipt> {
     const { config, track, safeToFreeze } = this.#context;
     this.#reportAhead();
-    this.#reported ??= new Set();
     this.#reported.add(kind);
     const reported = track(kind, input, attribution, options, this.consented);
     if (config.waitUntil) {
@@ -169,18 +164,17 @@ export class Visitor extends RequestAttribution implements RequestAffiliate {
   /** Reports it when the returned function is called, or just before anything else. */
   reportLater(kind: EventKind, input: unknown): () => void {
     const attribution = this.snapshot();
-    this.#ahead ??= [];
     this.#ahead.push(() => void this.report(kind, input, {}, attribution));
     return () => this.#reportAhead();
   }
 
   #reportAhead(): void {
-    for (const report of this.#ahead?.splice(0) ?? []) report();
+    for (const report of this.#ahead.splice(0)) report();
   }
 
   /** Whether one of this kind was reported, whatever became of it. */
   hasReported(kind: EventKind): boolean {
-    return this.#reported?.has(kind) ?? false;
+    return this.#reported.has(kind);
   }
 
   /** Before it begins, `waitUntil` asks a host that freezes after the response to wait for it. */
@@ -200,4 +194,66 @@ export class Visitor extends RequestAttribution implements RequestAffiliate {
     }
     this.#pending.include(work());
   }
+
+  get #everyCookie(): Request["cookies"] {
+    this.#allCookies ??= cookiesOf(this.#req);
+    return this.#allCookies;
+  }
+
+  /** The id in a cookie. That there is none is kept, too: to look at hundreds of forged ones takes time. */
+  #cookie(name: string): string | undefined {
+    if (!this.#cookies.has(name)) this.#cookies.set(name, this.#readCookie(name));
+    return this.#cookies.get(name);
+  }
+
+  #readCookie(name: string): string | undefined {
+    const { config, journal } = this.#context;
+    if (config.signed) return signedCookie(this.#req, name, config.signed);
+    const value = (name === config.cookieName && onlyOurs(this.#req, name)) || this.#everyCookie[name];
+    if (isTextOfNothing(value)) journal.noId(`the cookie \`${name}\``, value);
+    return isVisitorId(value) ? value : undefined;
+  }
+
+  #readSessionId(): string | undefined {
+    const { config, journal } = this.#context;
+    const { session } = config;
+    if (typeof session === "function") {
+      const id = this.#ask("session", session, {
+        result: "so the request has no session id",
+        advice: "Return the id; look it up in a middleware above, and keep it on the request",
+      });
+      const isIgnored = isTextOfNothing(id) || typeof (id ?? "") !== "string";
+      if (isIgnored && !isThenable(id)) journal.noId("what `session` returned", id);
+      return isVisitorId(id) ? id : undefined;
+    }
+    const ofCookie = this.#cookie(sessionCookieName(config) ?? "");
+    return ofCookie ?? (session ? undefined : this.#expressSession());
+  }
+
+  /** What a function of the host returns. Logs a throw, and a promise, which is no answer. */
+  #ask(
+    option: "consent" | "session",
+    of: (req: Request) => unknown,
+    { result, advice }: { result: string; advice: string },
+  ): unknown {
+    const { journal } = this.#context;
+    const answer = harmless(
+      () => of(this.#req),
+      (error) => journal.warn(option, `\`${option}\` threw, ${result}: ${error}`),
+    );
+    if (isThenable(answer)) {
+      journal.once("warn", option, `\`${option}\` returned a promise, ${result}. ${advice}`);
+    }
+    return answer;
+  }
+
+  #expressSession(): string | undefined {
+    const id = this.#sessionAtEntry ?? expressSessionIdOf(this.#req);
+    const isTheirs = typeof id === "string" && id !== "" && broughtSession(this.#req, id);
+    return isTheirs ? loginSessionId(id) : undefined;
+  }
+}
+
+function expressSessionIdOf(req: Request): unknown {
+  return (req as { sessionID?: unknown }).sessionID;
 }

@@ -1,5 +1,5 @@
 import type { NextFunction, Request, RequestHandler, Response } from "express";
-import type { Attributed } from "./visitor.js";
+import type { Attributed } from "./request-affiliate.js";
 
 type Params = Request["params"];
 type Query = Request["query"];

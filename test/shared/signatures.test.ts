@@ -4,8 +4,7 @@ import type { AffiliateOptions } from "express-affiliate";
 import fc from "fast-check";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
-import type { Journal } from "../../src/journal/journal.js";
-import { RequestAttribution } from "../../src/request/attribution.js";
+import { type RequestContext, Visitor } from "../../src/request/visitor.js";
 import { Secret } from "../../src/shared/secret.js";
 import { createSignatures } from "../../src/shared/signatures.js";
 import { anyCharacter } from "../helpers/any-character.js";
@@ -159,7 +158,7 @@ describe("cookies", () => {
     const forged = signed("another secret", "svc_click_id", "c1");
     const cookie = Array(100).fill(`svc_click_id=${forged}`).join("; ");
     const req = { headers: { cookie } } as express.Request;
-    const attribution = new RequestAttribution(req, { config, journal: {} as Journal });
+    const attribution = new Visitor(req, { config } as unknown as RequestContext);
     for (let time = 0; time < 10; time++) expect(attribution.snapshot()).toEqual({});
     expect(verifications).toBe(100);
   });
