@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import express from "express";
 import type { Affiliate, EventKind } from "express-affiliate";
@@ -77,7 +78,8 @@ async function sell(tracker: Affiliate): Promise<void> {
 
 async function drain(tracker: Affiliate, { directory }: HostOptions): Promise<void> {
   // One that holds more than its empty first line is to be taken in.
-  const spools = () => spoolsBeside(join(directory, "outbox.db")).filter(({ bytes }) => bytes > 1);
+  const spools = () =>
+    spoolsBeside(join(directory, "outbox.db")).filter(({ path }) => statSync(path).size > 1);
   async function isDone(): Promise<boolean> {
     await tracker.flush({ timeoutMs: 1_000 });
     return tracker.stats().queued === 0 && spools().length === 0;

@@ -1,14 +1,15 @@
-import type { SpoolFile, SpoolOfAnother } from "../../src/outbox/disk/spool/spool-files.js";
+import type { FoundSpool, SpoolFile } from "../../src/outbox/disk/spool/spool-files.js";
 import { type Host, hostOf } from "./host.js";
 import { theClock } from "./machine.js";
 
-export { eventFromLine, lineOf, linesOf, spoolPath } from "../../src/outbox/disk/spool/spool-files.js";
+export { eventFromLine, lineOf } from "../../src/outbox/disk/spool/spool-files.js";
 
 /** Replaces src/outbox/disk/spool/spool-files.ts by files in memory that outlive a process. */
 export interface VirtualSpool {
   readonly writer: Host;
   content: Buffer;
-  isSealed: boolean;
+  /** How often it was changed. */
+  version: number;
   isDeleted: boolean;
 }
 
@@ -23,10 +24,11 @@ function bytesWritten(bytes: Buffer): Buffer {
   return random() < 0.5 ? bytes : bytes.subarray(0, Math.floor(random() * bytes.length));
 }
 
-export function createSpoolFile(path: string): SpoolFile {
+export function createSpoolFile(beside: string, owner: string, nth: number): SpoolFile {
+  const path = `${beside}-spool-${owner}.${nth}`;
   const writer = here();
   const { spools } = writer.disk;
-  const file: VirtualSpool = { writer, content: Buffer.alloc(0), isSealed: false, isDeleted: false };
+  const file: VirtualSpool = { writer, content: Buffer.alloc(0), version: 0, isDeleted: false };
   spools.set(path, file);
 
   return {
@@ -34,15 +36,16 @@ export function createSpoolFile(path: string): SpoolFile {
       const bytes = Buffer.from(text);
       const written = bytesWritten(bytes);
       file.content = Buffer.concat([file.content, written]);
+      file.version++;
       if (written.length < bytes.length) throw NO_SPACE;
       return bytes.length;
     },
-    get state() {
-      if (file.isSealed) return "sealed";
-      return file.isDeleted ? "deleted" : "mine";
+    get isDeleted() {
+      return file.isDeleted;
     },
     empty() {
       file.content = Buffer.alloc(0);
+      file.version++;
     },
     flush() {},
     close() {},
@@ -50,29 +53,25 @@ export function createSpoolFile(path: string): SpoolFile {
   };
 }
 
-export function spoolsBeside(path: string): SpoolOfAnother[] {
+export function spoolsBeside(path: string): FoundSpool[] {
   const prefix = `${path}-spool-`;
-  return [...here().disk.spools].map(([path, { content }]) => ({
+  return [...here().disk.spools].map(([path, { version }]) => ({
     path,
     owner: path.slice(prefix.length).replace(/\.\d+$/, ""),
-    bytes: content.length,
+    version: String(version),
   }));
 }
 
-export function sealSpool({ path }: SpoolOfAnother) {
+export function readSpool(path: string): string {
+  const file = here().disk.spools.get(path);
+  if (!file) throw new Error("it is gone");
+  if (file.writer !== here()) file.writer.spoolsTakenIn.push({ ...file });
+  return file.content.toString();
+}
+
+export function removeSpool(path: string): void {
   const { spools } = here().disk;
   const file = spools.get(path);
-  if (!file) throw new Error("it is gone");
-  file.isSealed = true;
-  if (file.writer !== here()) file.writer.spoolsTakenIn.push(file);
-
-  return {
-    // Less than most files have, so that a writer may append meanwhile.
-    read: (at: number): Uint8Array => file.content.subarray(at, at + 500),
-    close() {},
-    remove() {
-      file.isDeleted = true;
-      spools.delete(path);
-    },
-  };
+  if (file) file.isDeleted = true;
+  spools.delete(path);
 }

@@ -36,7 +36,7 @@ export const virtualModules: Plugin[] = [
     { specifier: /"[./a-z]*\/real-timers\.js"/, by: "real-timers.ts" },
     { specifier: /"[./a-z]*\/process-hooks\.js"/, by: "process-hooks.ts" },
     { specifier: /"node:worker_threads"/, by: "worker-threads.ts" },
-    { specifier: /"node:crypto"/, by: "crypto.ts", within: /\/disk\/thread\/link\.ts$/ },
+    { specifier: /"node:crypto"/, by: "crypto.ts", within: /\/disk\/disk-outbox\.ts$/ },
     spoolFiles("spool-files.ts"),
   ]),
   // The thread's script gets its time from the modules that it requires.

@@ -82,12 +82,8 @@ export class Worker extends EventEmitter {
     };
     const { maxBytes } = this.#host;
     this.#inThread(() => this.#run(source, { ...workerData, ...(maxBytes !== undefined && { maxBytes }) }));
-    inside.take = (message) => {
-      const hear = () => this.#inThread(() => void inside.emit("message", message));
-      // The main thread waits for its answer, and does nothing else meanwhile.
-      if (message === "open") hear();
-      else this.#clock.soon(this.#thread, hear);
-    };
+    inside.take = (message) =>
+      this.#clock.soon(this.#thread, () => this.#inThread(() => void inside.emit("message", message)));
     const close = inside.close.bind(inside);
     inside.close = () => {
       close();

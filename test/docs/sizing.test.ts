@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { MIB } from "../../src/outbox/option-types.js";
 import { sizeOf } from "../../src/outbox/shedding.js";
 import { sample } from "../contract/samples.js";
-import { openDisk } from "../helpers/disk-store.js";
+import { appending, openDisk } from "../helpers/disk-store.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
@@ -19,7 +19,7 @@ describe("what one takes", () => {
     const disk = openDisk(scratchDirectory(), { maxBytes: mib * MIB });
     onTestFinished(() => disk.close());
     let waiting = 0;
-    const report = () => ({ type: "append", event: sample("payment") }) as const;
+    const report = () => appending(sample("payment"));
     for (let results: unknown[] = ["queued"]; results.every((result) => result === "queued"); ) {
       results = [...(await disk.run(...Array.from({ length: 200 }, report))).results];
       waiting += results.filter((result) => result === "queued").length;

@@ -5,8 +5,14 @@ import { onTestFinished } from "vitest";
 import type { Verdict } from "../../src/outbox/claim.js";
 import { type OpenFile, openFile } from "../../src/outbox/disk/file/file.js";
 import { findEngine } from "../../src/outbox/disk/file/sqlite.js";
-import { settling } from "../../src/outbox/disk/store/asked.js";
-import type { DiskClaim, Dropped, Request } from "../../src/outbox/disk/store/requests.js";
+import {
+  type Call,
+  type Calls,
+  callsThrough,
+  claimedOf,
+  type DiskClaim,
+} from "../../src/outbox/disk/store/calls.js";
+import type { Dropped } from "../../src/outbox/disk/store/space.js";
 import { createStore, type Store, type TransactionOutcome } from "../../src/outbox/disk/store/store.js";
 import { countsOf } from "../../src/outbox/queue/counts.js";
 import { Scope } from "../../src/outbox/queue/scope.js";
@@ -22,8 +28,10 @@ export const engine = findEngine([import.meta.url]);
 export interface Disk extends OpenFile {
   readonly store: Store;
   readonly path: string;
+  /** Each in a transaction of its own. */
+  readonly calls: Calls;
   /** In one transaction. */
-  run(...requests: readonly Request[]): Promise<TransactionOutcome>;
+  run(...calls: readonly Call[]): Promise<TransactionOutcome>;
   /** Claims events of any endpoint. */
   claim(limit: number): Promise<DiskClaim[]>;
   settle(claim: DiskClaim, verdict: Verdict): Promise<readonly Dropped[]>;
@@ -73,6 +81,13 @@ export const someOf = (kind: EventKind, number: number) => Array.from({ length: 
 
 export const idsOf = (claims: readonly DiskClaim[]) => claims.map(({ event: { id } }) => id);
 
+export const settling = (claim: DiskClaim, verdict: Verdict): Call => ({
+  name: "settle",
+  args: [claimedOf(claim), verdict],
+});
+
+export const appending = (event: OutboxEvent): Call => ({ name: "append", args: [event] });
+
 /** Claims all that can be claimed, and settles it in this way. */
 export async function settleAll(disk: Disk, verdict: Verdict): Promise<Dropped[]> {
   const dropped: Dropped[] = [];
@@ -116,21 +131,18 @@ export function openDisk(directory: string, options: Options = {}): Disk {
     clock: { now: time, monotonic },
     inherited,
   });
-  store.use(file.db);
-  const run = (...requests: readonly Request[]) => store.run(requests);
+  store.use(file);
+  const run = (...calls: readonly Call[]) => store.run(calls);
+  const calls = callsThrough(async (call) => (await run(call)).results[0]);
   return {
     ...file,
     path,
     store,
     run,
-    async claim(limit) {
-      const { results } = await run({ type: "claim", capacity: capacityOf(limit) });
-      return results[0] as DiskClaim[];
-    },
+    calls,
+    claim: (limit) => calls.claim(capacityOf(limit)),
     settle: async (claim, verdict) => (await run(settling(claim, verdict))).dropped,
     counts: async (wanted) => countsOf((await run()).snapshot.counts, new Scope(wanted)),
-    append: async (...events) => [
-      ...(await run(...events.map((event) => ({ type: "append", event }) as const))).results,
-    ],
+    append: async (...events) => [...(await run(...events.map(appending))).results],
   };
 }

@@ -1,6 +1,5 @@
-import { settling, storageThrough } from "../../src/outbox/disk/store/asked.js";
-import type { Ask, DiskClaim, Results, Snapshot } from "../../src/outbox/disk/store/requests.js";
-import type { TransactionOutcome } from "../../src/outbox/disk/store/store.js";
+import { callsThrough, claimedOf, type DiskClaim, storageOf } from "../../src/outbox/disk/store/calls.js";
+import type { Snapshot, TransactionOutcome } from "../../src/outbox/disk/store/store.js";
 import { createDurable } from "../../src/outbox/durable.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
 import { countsOf } from "../../src/outbox/queue/counts.js";
@@ -33,11 +32,11 @@ export function virtualDisk(
   let cancelLook = () => {};
   let last: Pick<Snapshot, "counts"> = { counts: [] };
 
-  const ask: Ask = async <R extends Parameters<Ask>[0]>(request: R) => {
-    const outcome = await disk.run(request);
+  const calls = callsThrough(async (call) => {
+    const outcome = await disk.run(call);
     receive(outcome);
-    return outcome.results[0] as Results[R["type"]];
-  };
+    return outcome.results[0];
+  });
 
   function receive({ dropped, snapshot }: TransactionOutcome): void {
     last = snapshot;
@@ -52,11 +51,11 @@ export function virtualDisk(
 
   const { outbox, wake, notify } = createDurable<DiskClaim>(
     {
-      ...storageThrough(ask, () => wake()),
-      append: (event) => ask({ type: "append", event }),
-      claim: (capacity) => ask({ type: "claim", capacity }),
+      ...storageOf(calls, () => wake()),
+      append: (event) => calls.append(event),
+      claim: calls.claim,
       async settle(claim, verdict) {
-        const isActedOn = await ask(settling(claim, verdict));
+        const isActedOn = await calls.settle(claimedOf(claim), verdict);
         wakeForRetry(verdict, { pollMs: 1_000, clock, wake });
         return isActedOn;
       },

@@ -15,8 +15,7 @@ import { type FileOptions, openExistingFile } from "../../outbox/disk/file/file.
 import { createOwnerLocks } from "../../outbox/disk/file/owner-locks.js";
 import { type Database, failureOf, findEngine, problemOf } from "../../outbox/disk/file/sqlite.js";
 import { createTakeIn, SETTLE_MS, type TakeIn } from "../../outbox/disk/spool/take-in.js";
-import { storageThrough } from "../../outbox/disk/store/asked.js";
-import type { Request, Results } from "../../outbox/disk/store/requests.js";
+import { type Call, callsThrough, storageOf } from "../../outbox/disk/store/calls.js";
 import { createStore, type Store } from "../../outbox/disk/store/store.js";
 import { eraseIn, personalDataIn } from "../../outbox/personal-data.js";
 import { countsOf } from "../../outbox/queue/counts.js";
@@ -50,7 +49,7 @@ export function openDisk(
   const scope = new Scope(clientId);
   const store = createStore(randomUUID(), { ...NO_LIMITS, scope });
   const file = opened();
-  store.use(file.db);
+  store.use(file);
   const takenIn = takeInAll(createTakeIn(path, locks.isGone, systemClock), store);
   // Each call says what is wrong.
   takenIn.catch(() => {});
@@ -63,22 +62,22 @@ export function openDisk(
     }
   }
 
-  async function run(request: Request) {
+  async function run(call: Call) {
     try {
       await takenIn;
-      return await store.run([request]);
+      return await store.run([call]);
     } catch (error) {
       throw inWords(error, path);
     }
   }
 
-  const ask = async <R extends Request>(request: R) => (await run(request)).results[0] as Results[R["type"]];
-  const { deadLetters, personal } = storageThrough(ask);
+  const calls = callsThrough(async (call) => (await run(call)).results[0]);
+  const { deadLetters, personal } = storageOf(calls);
 
   return {
     name: "disk",
     async look() {
-      const { snapshot } = await run({ type: "count" });
+      const { snapshot } = await run({ name: "count", args: [] });
       const damaged = readdirSync(folder).filter((name) => /^outbox\.db\.damaged-.*Z$/.test(name));
       const trouble = `a file was damaged, and the events in it are not sent: ${damaged.join(", ")}; inspect it, then remove it`;
       return { ...countsOf(snapshot.counts, scope), ...(damaged.length > 0 && { trouble }) };
@@ -88,13 +87,13 @@ export function openDisk(
     erase: (person) => eraseIn(personal, person),
     async hold() {
       if (locks.running() > 0) throw hostRuns();
-      await ask({ type: "release all" });
+      await calls.releaseAll();
       let held = 0;
       for (let some = HELD_AT_ONCE; some === HELD_AT_ONCE; held += some)
-        some = await ask({ type: "hold", limit: HELD_AT_ONCE });
+        some = await calls.hold(HELD_AT_ONCE);
       return { held, otherConnections: 0 };
     },
-    last: (limit) => ask({ type: "last", limit }),
+    last: (limit) => calls.last(limit),
     async backup(target) {
       await takenIn;
       return copyInto(file.db, resolve(target));
@@ -107,11 +106,10 @@ export function openDisk(
 }
 
 async function takeInAll(takeIn: TakeIn, store: Store): Promise<void> {
-  for (;;) {
-    while (takeIn.finds(true)) await takeIn.step(store);
-    if (!takeIn.isSettling) return;
-    await sleep(SETTLE_MS);
-  }
+  while (takeIn.finds()) await takeIn.step(store);
+  if (!takeIn.isSettling) return;
+  await sleep(SETTLE_MS);
+  while (takeIn.finds()) await takeIn.step(store);
 }
 
 /** Returns the copy's bytes. A copy that is not whole yet is called `….part`. */

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
 import * as z from "zod/mini";
 import { type Clock, systemClock } from "../../shared/clock.js";
@@ -13,10 +14,8 @@ import { countsOf } from "../queue/counts.js";
 import { Scope } from "../queue/scope.js";
 import { wakeForRetry } from "../verdicts.js";
 import { findEngine, useOneCopy } from "./file/sqlite.js";
-import { openedWhenUsed } from "./opened-when-used.js";
 import { createSpool } from "./spool/spool.js";
-import { settling, storageThrough } from "./store/asked.js";
-import type { DiskClaim } from "./store/requests.js";
+import { callsThrough, claimedOf, type DiskClaim, storageOf } from "./store/calls.js";
 import { type Link, openLink } from "./thread/link.js";
 
 /** What `diskOutbox()` takes. */
@@ -85,38 +84,33 @@ export function diskOutbox(options: DiskOutboxOptions): Outbox;
 export function diskOutbox(options: DiskOutboxOptions, clock?: Clock): Outbox;
 export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemClock): Outbox {
   const settings = readOptions("diskOutbox", schema, options);
+  const { directory: _, maxMemoryBytes, ...limits } = settings;
   // Now: the host may change its working directory.
   const directory = resolve(settings.directory);
-  return openedWhenUsed("disk", () => open({ ...settings, directory }, clock));
-}
-
-function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>, clock: Clock): Outbox {
   const path = join(directory, "outbox.db");
-  const engine = findEngine(peerPlaces());
-
-  const use = useOneCopy(path, engine);
-  const spool = createSpool(path, {
-    maxBytes: maxMemoryBytes,
-    clock,
-    onTrouble: (error) => spoolFails(error),
-  });
+  const owner = randomUUID();
+  const scope = new Scope();
   /** What the thread has claimed, by the events' ids, until it has acted on the verdict. */
   const underWay = new Map<string, DiskClaim>();
-  const link = opened();
-  const scope = new Scope();
+  let opened: ReturnType<typeof openNow> | undefined;
 
+  const spool = createSpool(path, {
+    ...{ owner, clock, maxBytes: maxMemoryBytes },
+    onTrouble: (error) => spoolFails(error),
+  });
+  const calls = callsThrough((call) => open().ask(call));
   const { outbox, wake, notify, spoolFails } = createDurable<DiskClaim>(
     {
       spool,
-      ...storageThrough(link.ask, () => wake()),
+      ...storageOf(calls, () => wake()),
       isInOrder: true,
-      append: (event) => link.ask({ type: "append", event }),
+      append: (event) => calls.append(event),
       async claim(capacity) {
-        const claims = await link.ask({ type: "claim", capacity });
+        const claims = await calls.claim(capacity);
         return claims.map((claim) => {
           const { id } = claim.event;
           const isHeld = () => {
-            const since = link.last.snapshot.leases.get(id);
+            const since = open().last.snapshot.leases.get(id);
             // It may have been lost, and claimed anew.
             return underWay.get(id) === held && since !== undefined && isHeldSince(since, limits.leaseMs);
           };
@@ -126,46 +120,61 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
         });
       },
       async settle(claim, verdict) {
-        const request = settling(claim, verdict);
+        const claimed = claimedOf(claim);
         claim.isAsked = true;
-        const isActedOn = await link.ask(request);
+        const isActedOn = await calls.settle(claimed, verdict);
         if (underWay.get(claim.event.id) === claim) underWay.delete(claim.event.id);
         wakeForRetry(verdict, { pollMs: LOOKED_EVERY_MS, clock, wake });
         return isActedOn;
       },
       bind(clientId) {
         scope.clientId = clientId;
-        link.bind(clientId);
-        if (use.begin(clientId)) notify((to) => to.cautioned?.(anotherTracker(directory)));
+        open();
+        if (opened?.isShared) notify((to) => to.cautioned?.(anotherTracker(directory)));
       },
-      counts: () => countsOf(link.last.snapshot.counts, scope),
-      async close() {
-        await link.close();
-        spool.close();
-        use.end();
-      },
+      counts: () => countsOf(open().last.snapshot.counts, scope),
+      close: async () => opened?.close(),
     },
     { name: "disk", maxMemoryBytes, clock },
   );
 
-  spool.begin(link.owner);
-  receive(link.last);
+  /**
+   * Opens the file when a tracker takes the outbox, or at another first call: a build that loads the
+   * host's module, with a tracker that is not `enabled`, opens nothing.
+   */
+  function open(): Link {
+    if (!opened) {
+      opened = openNow();
+      spool.begin();
+      receive(opened.link.last);
+    }
+    return opened.link;
+  }
 
-  function opened(): Link {
+  function openNow() {
+    const engine = findEngine(peerPlaces());
+    const { clientId } = scope;
+    const { isShared, end } = useOneCopy(path, engine, clientId);
     try {
-      return openLink(
-        { path, engine, ...limits },
+      const link = openLink(
+        { ...limits, path, engine, owner, clientId },
         { onDone: receive, underWay: () => [...underWay.values()].map(({ isHeld: _, ...each }) => each) },
       );
+      const close = async () => {
+        await link.close();
+        spool.close();
+        end();
+      };
+      return { link, isShared, close };
     } catch (error) {
-      use.end();
+      end();
       throw error;
     }
   }
 
   function receive(reply: Link["last"]): void {
     // The thread may have found what other processes have stored or left behind.
-    if (!reply.results) wake();
+    if (reply.type === "looked") wake();
     for (const { event, reason } of reply.dropped) {
       const tell = () => notify((to) => to.dropped(event, reason));
       // If it died in the same pass, listeners are told of that first.
@@ -173,7 +182,8 @@ function open({ directory, maxMemoryBytes, ...limits }: z.output<typeof schema>,
       else tell();
     }
     for (const { code, message } of reply.problems) {
-      if (code === "ERR_AFFILIATE_DISK_REPLACED") spool.renew();
+      // The directory may be another one than before.
+      if (code === "ERR_AFFILIATE_DISK_REPLACED") spool.begin();
       notify((to) => to.degraded(new OutboxError(code, message)));
       notify((to) => to.recovered());
     }

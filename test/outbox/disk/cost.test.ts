@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import { settling } from "../../../src/outbox/disk/store/asked.js";
-import type { DiskClaim } from "../../../src/outbox/disk/store/requests.js";
+import type { DiskClaim } from "../../../src/outbox/disk/store/calls.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { capacityOf } from "../../helpers/deliver.js";
-import { DELIVERED, diskOf, someOf } from "../../helpers/disk-store.js";
+import { appending, DELIVERED, diskOf, settling, someOf } from "../../helpers/disk-store.js";
 
 test.each([1, 8, 50])(
   "storing, claiming and settling %d events takes eleven statements and two transactions",
@@ -11,11 +10,10 @@ test.each([1, 8, 50])(
     const texts: string[] = [];
     let now = Date.now();
     const disk = diskOf({ time: () => now, onStatement: (text) => texts.push(text) });
-    const claim = { type: "claim", capacity: capacityOf(batch) } as const;
+    const claim = { name: "claim", args: [capacityOf(batch)] } as const;
 
     async function round(): Promise<void> {
-      const appends = someOf("payment", batch).map((event) => ({ type: "append", event }) as const);
-      const { results } = await disk.run(...appends, claim);
+      const { results } = await disk.run(...someOf("payment", batch).map(appending), claim);
       const claims = results.at(-1) as DiskClaim[];
       expect(claims).toHaveLength(batch);
       await disk.run(...claims.map((each) => settling(each, DELIVERED)));
@@ -38,8 +36,7 @@ test("a claim for more than there is takes four statements, however many lanes h
   texts.length = 0;
   const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit: 6 }));
   const capacity = { limit: 8, lanes };
-  const { results } = await disk.run({ type: "claim", capacity });
-  expect(results[0]).toHaveLength(2);
+  expect(await disk.calls.claim(capacity)).toHaveLength(2);
   expect(texts).toHaveLength(4);
 });
 

@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
 import { DESTINATION, sample, scheduledSample, withData } from "../../contract/samples.js";
-import { DELIVERED, diskOf, settleAll, someOf } from "../../helpers/disk-store.js";
+import { appending, DELIVERED, diskOf, settleAll, someOf } from "../../helpers/disk-store.js";
 
 const OLD = 41;
 const MIB = 1024 * 1024;
@@ -53,7 +53,7 @@ test("the disk outbox sheds nothing for an event that will not fit all the same"
   const before = await disk.counts();
   const large = withData(sample("payment"), { customerEmail: "a".repeat(100_000) });
 
-  const { results, dropped } = await disk.run({ type: "append", event: large });
+  const { results, dropped } = await disk.run(appending(large));
 
   expect({ results, dropped }).toEqual({ results: ["full"], dropped: [] });
   expect(before.byKind?.click.queued).toBe(1);
@@ -66,13 +66,13 @@ test("the disk outbox forgets clicks after a day, and payments when the option s
   const [click, payment] = [sample("click"), sample("payment")];
   await disk.append(click, payment);
   await settleAll(disk, DELIVERED);
-  await disk.store.lookAfter();
+  await disk.store.look(true);
   expect(await disk.append(click, payment)).toEqual(["duplicate", "duplicate"]);
 
   now += 24 * HOUR_MS + 1;
-  await disk.store.lookAfter();
+  await disk.store.look(true);
   now += 61_000;
-  await disk.store.lookAfter();
+  await disk.store.look(true);
   expect(await disk.append(click, payment)).toEqual(["queued", "duplicate"]);
 });
 
@@ -82,7 +82,7 @@ test("the disk outbox forgets the oldest delivered clicks if there is no space f
   const deliver = async (...events: OutboxEvent[]) => {
     await disk.append(...events);
     await settleAll(disk, DELIVERED);
-    await disk.store.lookAfter();
+    await disk.store.look(true);
   };
   await deliver(click, payment);
   for (let sent = 0; sent < 4_000; sent += 200) await deliver(...someOf("click", 200));
@@ -102,6 +102,6 @@ test("the disk outbox forgets a scheduled payment that was just delivered after 
   await disk.store.look();
   await settleAll(disk, DELIVERED);
 
-  await disk.store.lookAfter();
+  await disk.store.look(true);
   expect(await disk.append(scheduled, first)).toEqual(["duplicate", "queued"]);
 });

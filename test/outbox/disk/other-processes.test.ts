@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createOwnerLocks } from "../../../src/outbox/disk/file/owner-locks.js";
 import { useOneCopy } from "../../../src/outbox/disk/file/sqlite.js";
+import type { DiskClaim } from "../../../src/outbox/disk/store/calls.js";
 import { LOOKS_WITHOUT_LOCK } from "../../../src/outbox/disk/store/owners.js";
-import type { DiskClaim } from "../../../src/outbox/disk/store/requests.js";
 import { createFileKeeper } from "../../../src/outbox/disk/thread/file-keeper.js";
 import { personalEventOf } from "../../../src/outbox/personal-data.js";
 import { sample, stranger } from "../../contract/samples.js";
@@ -105,7 +105,7 @@ test("a late delivery of an event that was retried into its visitor's other queu
   await other.settle(taken, { type: "dead", reason: "unconfirmed", attempts: 1 });
   const click = sample("click", { clickId });
   await other.append(click);
-  await other.run({ type: "retry", ids: [retried.id] });
+  await other.calls.retry(retried.id);
   const [first] = (await other.claim(1)) as [DiskClaim];
   await other.settle(first, DELIVERED);
   const later = sample("payment", { clickId });
@@ -141,7 +141,7 @@ test("what is under way stays its queue's head, even if an event with a lower nu
   disk.db.prepare("update queues set head = (select seq from events where id = ?)").run(underWay.id);
   const [claim] = (await disk.claim(1)) as [DiskClaim];
 
-  await disk.run({ type: "erase", found: [personalEventOf(erased, "waiting")] });
+  await disk.calls.erase([personalEventOf(erased, "waiting")]);
   expect(await disk.claim(1)).toEqual([]);
   await disk.settle(claim, REJECTED);
   expect(idsOf(await disk.claim(2))).toEqual([late.id]);
@@ -172,7 +172,7 @@ test("the disk outbox forgets no delivered id while the wall clock is ahead, and
   const pass = async (ms: number, seen = ms) => {
     wall += seen;
     monotonic += ms;
-    await disk.store.lookAfter();
+    await disk.store.look(true);
   };
   await pass(1_000);
   await pass(8_000, 31 * 24 * HOUR_MS);
@@ -212,10 +212,10 @@ test("the disk outbox says once that a reader keeps SQLite's log from being empt
   const directory = scratchDirectory();
   const path = join(directory, "outbox.db");
   const limits = { maxBytes: 2 ** 30, maxDeadLetters: 1_000, rememberMs: HOUR_MS, leaseMs: 20_000 };
-  const keeper = createFileKeeper({ path, engine, owner: "one", ...limits });
+  const keeper = createFileKeeper({ path, engine, owner: "one", clientId: undefined, ...limits });
   onTestFinished(() => keeper.close());
   const told = async () =>
-    (await keeper.attempt((store) => store.lookAfter())).problems.map(({ code }) => code);
+    (await keeper.attempt((store) => store.look(true))).problems.map(({ code }) => code);
   const { db } = diskOf({ owner: "other", maxBytes: 2 ** 30 }, directory);
   const reader = diskOf({ owner: "reader" }, directory).db;
   db.exec("create table filler (a text) strict");
@@ -244,8 +244,8 @@ test("the disk outbox says once that a reader keeps SQLite's log from being empt
 
 test("the disk outbox refuses a file that this process uses with another copy of SQLite", () => {
   const path = join(scratchDirectory(), "outbox.db");
-  const uses = [useOneCopy(path, "a"), useOneCopy(path, "a")];
-  const copyOf = () => useOneCopy(path, "b");
+  const uses = [useOneCopy(path, "a", 1), useOneCopy(path, "a", 2)];
+  const copyOf = () => useOneCopy(path, "b", 3);
   expect(copyOf).toThrow(expect.objectContaining({ code: "ERR_AFFILIATE_DISK_COPIES" }));
   for (const use of uses) {
     expect(copyOf).toThrow("with another copy of SQLite");

@@ -1,6 +1,6 @@
 import type { Attribution, OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
-import type { DiskClaim } from "../../../src/outbox/disk/store/requests.js";
+import type { DiskClaim } from "../../../src/outbox/disk/store/calls.js";
 import { idsOf, sample, stranger } from "../../contract/samples.js";
 import { DELIVERED, type Disk, diskOf, REJECTED } from "../../helpers/disk-store.js";
 
@@ -10,7 +10,7 @@ async function withOneRetried(disk: Disk, visitor: Attribution): Promise<OutboxE
   await disk.append(last, first);
   const [claim] = await disk.claim(1);
   await disk.settle(claim as DiskClaim, REJECTED);
-  await disk.run({ type: "retry", ids: [last.id] });
+  await disk.calls.retry(last.id);
   return [first, last];
 }
 
@@ -28,7 +28,7 @@ test("what comes after an event that was retried by hand goes after it, even if 
   const visitor = stranger();
   const events = await withOneRetried(disk, visitor);
   disk.db.exec("delete from queues");
-  await disk.store.lookAfter();
+  await disk.store.look(true);
   const next = sample("payment", visitor);
   await disk.append(next);
 
@@ -51,7 +51,7 @@ test("an event whose queue was deleted by hand is sent, however many events an e
   repeat(disk, early, 10_000);
   disk.db.exec("delete from queues where visitor like '%b'");
 
-  await disk.store.lookAfter();
+  await disk.store.look(true);
 
   expect(await disk.claim(2)).toMatchObject([{ event: early }, { event: late }]);
 });
@@ -67,7 +67,7 @@ test("events are sent after all queues were deleted by hand, however many there 
 
   for (let minute = 0; minute < 2; minute++) {
     now += 60_000;
-    await disk.store.lookAfter();
+    await disk.store.look(true);
   }
 
   expect(queues()).toBe(10_001);

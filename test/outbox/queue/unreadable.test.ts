@@ -1,13 +1,11 @@
-import type { DeadLetter } from "express-affiliate";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { backoffMs } from "../../../src/delivery/when-again.js";
 import type { History, Verdict } from "../../../src/outbox/claim.js";
 import { UNTRIED } from "../../../src/outbox/claim.js";
-import { settling } from "../../../src/outbox/disk/store/asked.js";
 import { idsOf, sample, scheduledSample, stranger } from "../../contract/samples.js";
 import { anyCharacter } from "../../helpers/any-character.js";
-import { DELIVERED, diskOf, openDisk } from "../../helpers/disk-store.js";
+import { DELIVERED, diskOf, openDisk, settling } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
 const HOUR_MS = 3_600_000;
@@ -76,7 +74,7 @@ test("any text in place of an event's data or history stops no other event", asy
         };
         await disk.run(...claims.map((claim) => settling(claim, verdictOn(claim))));
       }
-      const letters = (await disk.run({ type: "list" })).results[0] as readonly DeadLetter[];
+      const letters = await disk.calls.list();
       disk.close();
 
       expect(delivered).toEqual(expect.arrayContaining(idsOf(others)));
@@ -117,6 +115,6 @@ test.each([
     expect(await disk.claim(2)).toEqual([]);
 
     expect((await disk.counts()).dead.rejected).toBe(1);
-    expect((await disk.run({ type: "list" })).results).toMatchObject([[{ code: "ERR_UNREADABLE" }]]);
+    expect(await disk.calls.list()).toMatchObject([{ code: "ERR_UNREADABLE" }]);
   },
 );

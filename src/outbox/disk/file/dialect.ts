@@ -44,11 +44,6 @@ export function migrations(): readonly string[] {
 // Each list of values has a length: many make many texts.
 const KEPT = 400;
 
-interface Prepared {
-  readonly statement: Statement;
-  readonly hasTime: boolean;
-}
-
 // Of all files: while one waits for the lock, its thread does nothing else.
 let last: Promise<unknown> = Promise.resolve();
 
@@ -59,24 +54,18 @@ export type SqliteDatabase = ReturnType<typeof createDialect>;
  * yields microtasks alone.
  */
 export function createDialect(now: () => number, onStatement: (text: string) => void = () => {}) {
-  const prepared = new Map<string, Prepared>();
+  const prepared = new Map<string, Statement>();
   let connection: { readonly db: Connection } & ReturnType<typeof transactionsOf>;
   let time = 0;
 
-  function prepare(text: string): Prepared {
-    onStatement(text);
-    let found = prepared.get(text);
-    if (!found) {
-      found = { statement: connection.db.prepare(text), hasTime: text.includes(words.now) };
-      if (prepared.size >= KEPT) prepared.delete(prepared.keys().next().value as string);
-    } else prepared.delete(text);
-    // The last used is the last to go.
-    prepared.set(text, found);
-    return found;
-  }
-
   function run<T>(text: string, values: readonly Value[], call: (all: never[], to: Statement) => T): T {
-    const { statement, hasTime } = prepare(text);
+    onStatement(text);
+    const statement = prepared.get(text) ?? connection.db.prepare(text);
+    // The last used is the last to go.
+    prepared.delete(text);
+    if (prepared.size >= KEPT) prepared.delete(prepared.keys().next().value as string);
+    prepared.set(text, statement);
+    const hasTime = text.includes(words.now);
     return call((hasTime ? [{ now: time }, ...values] : values) as never[], statement);
   }
 

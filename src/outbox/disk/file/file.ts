@@ -5,7 +5,7 @@ import { harmless } from "../../../shared/harmless.js";
 import { NEWEST_VERSION } from "../../queue/tables.js";
 import { makeDirectory, protectDirectory, protectFiles, statIfThere } from "./access.js";
 import { migrations } from "./dialect.js";
-import { type Database, failureOf, loadEngine, transactionsOf, whenFree } from "./sqlite.js";
+import { type Database, failureOf, loadEngine, type Problem, transactionsOf, whenFree } from "./sqlite.js";
 
 const PAGE_BYTES = 4_096;
 // SQLite's default. To flush a log that grows takes twice as long as to overwrite one (measured).
@@ -38,6 +38,8 @@ export interface OpenFile {
   isCurrent(): boolean;
   /** Removes a log that a lost file left at the path: SQLite would take it for the next file's. */
   removeLog(): void;
+  /** See `createLogCleaner`. Called every few seconds. */
+  cleanLog(): readonly Problem[];
   close(): void;
 }
 
@@ -101,6 +103,7 @@ function openChecked(path: string, options: EngineAndOptions, check: (db: Databa
     removeLog() {
       for (const each of beside) if (each.isUnchanged()) rmSync(each.file, { force: true });
     },
+    cleanLog: createLogCleaner(db, path),
     close: () => db.close(),
   };
 }
@@ -213,32 +216,27 @@ export function setAside(path: string): string {
   return aside;
 }
 
-/** Empties SQLite's log, which still holds customers' addresses of delivered events. */
-export function createLogCleaner(db: Database) {
+/**
+ * Empties SQLite's log, which still holds customers' addresses of delivered events, if nothing was
+ * written since the last call. Says once that it is long because a connection reads for long.
+ */
+function createLogCleaner(db: Database, path: string): () => readonly Problem[] {
   const ofOthers = db.prepare("pragma data_version");
   const own = db.prepare("select total_changes() as number");
   const checkpoint = db.prepare("pragma wal_checkpoint(truncate)");
-  const tryCheckpoint = db.prepare("pragma wal_checkpoint(passive)");
-  const path: string = db.prepare("select file from pragma_database_list where name = 'main'").get().file;
   let seen = "";
-  let cleaned = "";
+  let isTold = false;
 
-  return {
-    /** Empties the log if nothing was written since the last call, or `isEmpty`: nothing waits. */
-    clean(isEmpty: boolean): void {
-      const version = `${ofOthers.get().data_version} ${own.get().number}`;
-      const isAtRest = isEmpty || version === seen;
-      seen = version;
-      if (!isAtRest || version === cleaned) return;
-      // While another process reads, the next call tries again.
-      if (checkpoint.get().busy === 0) cleaned = version;
-    },
-    /** The bytes of a log that is long because a connection reads for long; otherwise 0. */
-    bytesHeldByReader(): number {
-      const size = statIfThere(`${path}-wal`)?.size ?? 0;
-      if (size < LONG_WAL_BYTES) return 0;
-      const { log, checkpointed } = tryCheckpoint.get();
-      return checkpointed < log ? size : 0;
-    },
+  return function cleanLog() {
+    const version = `${ofOthers.get().data_version} ${own.get().number}`;
+    const bytes = statIfThere(`${path}-wal`)?.size ?? 0;
+    const isLong = bytes >= LONG_WAL_BYTES;
+    const isHeld = (isLong || version === seen) && checkpoint.get().busy !== 0;
+    const isNews = isLong && isHeld && !isTold;
+    seen = version;
+    isTold = isLong && isHeld;
+    if (!isNews) return [];
+    const message = `diskOutbox: ${path}-wal has grown to ${Math.round(bytes / 2 ** 20)} MiB, because another connection reads the file and does not end; find it (fuser ${path}) and end it`;
+    return [{ code: "ERR_AFFILIATE_DISK_LOG", message }];
   };
 }

@@ -1,11 +1,14 @@
-import { closeSync, fstatSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
+import { closeSync, openSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { harmless } from "../../../shared/harmless.js";
+import { statIfThere } from "./access.js";
 import { type Database, failureOf, loadEngine, whenFree } from "./sqlite.js";
 
 const SUFFIX = ".owner-";
 // The thread before this one may still be ending.
 const PATIENCE_MS = 1_000;
+
+export type OwnerLocks = ReturnType<typeof createOwnerLocks>;
 
 /**
  * A lock for each process that uses the file, on a small SQLite file beside the outbox's. When the
@@ -13,13 +16,12 @@ const PATIENCE_MS = 1_000;
  * from other containers too. A problem with a lock stops no delivery.
  */
 export function createOwnerLocks(path: string, { engine, owner }: { engine: string; owner: string }) {
-  let own: { readonly db: Database; readonly ino: number } | undefined;
-  const lockPathOf = (other: string) => `${path}${SUFFIX}${other}`;
-  const lockFileOf = (other: string) => statSync(lockPathOf(other), { throwIfNoEntry: false });
+  let own: Database | undefined;
+  const pathOf = (other: string) => `${path}${SUFFIX}${other}`;
 
   /** Returns the lock; `undefined` if another process has it. */
-  function lock(path: string, patienceMs = 0): Database | undefined {
-    const db = loadEngine(engine).open(path);
+  function lock(other: string, patienceMs = 0): Database | undefined {
+    const db = loadEngine(engine).open(pathOf(other));
     try {
       // Nothing is written, so it needs no journal beside it.
       db.exec("pragma journal_mode = memory");
@@ -33,42 +35,34 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
   }
 
   function acquire(): void {
-    if (own && lockFileOf(owner)?.ino === own.ino) return;
-    release();
-    const lockPath = lockPathOf(owner);
-    // Closes it before locking it: closing it later would drop this process's own lock.
-    const file = openSync(lockPath, "w", 0o600);
-    const { ino } = fstatSync(file);
-    closeSync(file);
-    const db = lock(lockPath, PATIENCE_MS);
-    if (!db) return;
-    own = { db, ino };
     // Another process may have taken this one for ended before it had the lock, and removed the file.
-    acquire();
+    while (!own || !statIfThere(pathOf(owner))) {
+      release();
+      // Closes it before locking it: closing it later would drop this process's own lock.
+      closeSync(openSync(pathOf(owner), "a", 0o600));
+      own = lock(owner, PATIENCE_MS);
+      if (!own) return;
+    }
   }
 
   function release(): void {
-    if (!own) return;
-    drop(own.db, lockPathOf(owner));
+    if (own) drop(own, owner);
     own = undefined;
   }
 
-  /** Removes its file while no process can take the lock. Windows removes no open file. */
-  function drop(taken: Database, path: string): void {
-    const remove = () => rmSync(path, { force: true });
-    let isLeft = false;
-    harmless(remove, () => {
-      isLeft = true;
-    });
+  /** Removes its file while no process can take the lock; or then, on Windows. */
+  function drop(taken: Database, other: string): void {
+    const remove = () => rmSync(pathOf(other), { force: true });
+    harmless(remove);
     taken.close();
-    if (isLeft) harmless(remove);
+    harmless(remove);
   }
 
-  function hasEnded(other: string, end = (taken: Database, _path: string) => taken.close()): boolean {
-    if (other === owner || !lockFileOf(other)) return false;
-    const path = lockPathOf(other);
-    const taken = lock(path);
-    if (taken) end(taken, path);
+  function hasEnded(other: string, ifUnknown: boolean): boolean {
+    if (other === owner) return false;
+    if (!statIfThere(pathOf(other))) return ifUnknown;
+    const taken = lock(other);
+    taken?.close();
     return taken !== undefined;
   }
 
@@ -83,19 +77,19 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
     acquire: () => harmless(acquire),
     release: () => harmless(release),
     /** Whether it is known to have ended: `false` if its lock file is missing. */
-    hasEnded: (other: string): boolean => harmless(() => hasEnded(other)) ?? false,
+    hasEnded: (other: string): boolean => harmless(() => hasEnded(other, false)) ?? false,
     /** The same, but `true` if its lock file is missing: it ended, or could not take the lock. */
-    isGone: (other: string): boolean =>
-      harmless(() => other !== owner && (!lockFileOf(other) || hasEnded(other))) ?? false,
+    isGone: (other: string): boolean => harmless(() => hasEnded(other, true)) ?? false,
     /** Removes the locks of ended processes that own no claims. */
     removeEnded(owners: readonly string[]): void {
       harmless(() => {
         for (const other of others()) {
-          if (!owners.includes(other)) hasEnded(other, drop);
+          const taken = owners.includes(other) ? undefined : lock(other);
+          if (taken) drop(taken, other);
         }
       });
     },
     /** How many other processes use the file now. */
-    running: (): number => harmless(() => others().filter((other) => !hasEnded(other)).length) ?? 0,
+    running: (): number => harmless(() => others().filter((other) => !hasEnded(other, true)).length) ?? 0,
   };
 }

@@ -1,6 +1,6 @@
-import { realpathSync, statfsSync } from "node:fs";
+import { statfsSync } from "node:fs";
 import { isBuiltin } from "node:module";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { errorFrom, OutboxError } from "../../../shared/errors.js";
 import { harmless } from "../../../shared/harmless.js";
 import { requireFrom, resolvePeer } from "../../../shared/peer.js";
@@ -41,15 +41,14 @@ export function findEngine(from: readonly (string | undefined)[], hasBuiltIn = i
 }
 
 interface Use {
+  readonly path: string;
   readonly engine: string;
-  outboxes: number;
-  /** The client ids of the trackers that use it. */
-  readonly clientIds: number[];
+  readonly clientId: number | undefined;
 }
 
 // Kept for the process: a second copy of this package brings a second copy of SQLite.
-const REGISTRY = Symbol.for("express-affiliate.disk.files");
-const ofProcess = globalThis as { [REGISTRY]?: Map<string, Use> };
+const REGISTRY = Symbol.for("express-affiliate.disk.uses");
+const ofProcess = globalThis as { [REGISTRY]?: Set<Use> };
 
 /**
  * Notes which copy of SQLite this process uses a file with, until `end`. When a second copy closes
@@ -58,44 +57,24 @@ const ofProcess = globalThis as { [REGISTRY]?: Map<string, Use> };
  *
  * @throws OutboxError `ERR_AFFILIATE_DISK_COPIES` if the process uses the file with another copy.
  */
-export function useOneCopy(path: string, engine: string) {
-  ofProcess[REGISTRY] ??= new Map();
-  const files = ofProcess[REGISTRY];
-  const file = realPath(path);
-  const use = files.get(file) ?? { engine, outboxes: 0, clientIds: [] };
-  if (use.engine !== engine) {
+export function useOneCopy(path: string, engine: string, clientId: number | undefined) {
+  ofProcess[REGISTRY] ??= new Set();
+  const uses = ofProcess[REGISTRY];
+  const others = [...uses].filter((each) => each.path === path);
+  const another = others.find((each) => each.engine !== engine);
+  if (another) {
     throw new OutboxError(
       "ERR_AFFILIATE_DISK_COPIES",
-      `diskOutbox: this process already uses ${file} with another copy of SQLite (${use.engine}, and now ${engine}), which would damage the file; install one copy (npm ls express-affiliate @photostructure/sqlite)`,
+      `diskOutbox: this process already uses ${path} with another copy of SQLite (${another.engine}, and now ${engine}), which would damage the file; install one copy (npm ls express-affiliate @photostructure/sqlite)`,
     );
   }
-  use.outboxes++;
-  files.set(file, use);
-  let own: number | undefined;
+  const use = { path, engine, clientId };
+  uses.add(use);
   return {
-    /** Returns whether another tracker with this client id uses the file. */
-    begin(clientId: number): boolean {
-      const isUsed = use.clientIds.includes(clientId);
-      own = clientId;
-      use.clientIds.push(clientId);
-      return isUsed;
-    },
-    end(): void {
-      if (own !== undefined) use.clientIds.splice(use.clientIds.indexOf(own), 1);
-      if (--use.outboxes === 0) files.delete(file);
-    },
+    /** Whether another tracker with this client id uses the file. */
+    isShared: clientId !== undefined && others.some((each) => each.clientId === clientId),
+    end: () => void uses.delete(use),
   };
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch (error) {
-    // The file does not exist yet. The path of its directory is resolved instead.
-    const parent = dirname(path);
-    if (parent === path) throw error;
-    return join(realPath(parent), basename(path));
-  }
 }
 
 // Loaded once: a look for killed processes opens a file of each, twice a second.

@@ -4,7 +4,7 @@ import { OutboxError } from "../../../shared/errors.js";
 import { MIB } from "../../option-types.js";
 import type { Spool } from "../../pending-events.js";
 import { problemOf } from "../file/sqlite.js";
-import { createSpoolFile, lineOf, type SpoolFile, spoolPath } from "./spool-files.js";
+import { createSpoolFile, lineOf, type SpoolFile } from "./spool-files.js";
 
 // Measured: emptying the file costs as much as writing three lines.
 const EMPTY_AFTER_MS = 100;
@@ -13,7 +13,7 @@ const LONG_BYTES = MIB;
 // Their lines are written anew within a few milliseconds.
 const FEW = 300;
 const RETRY_MS = 5_000;
-// Looking costs as much as writing a line. Who seals a file reads it again after more than this.
+// Looking costs as much as writing a line. Who removes a file has seen no change of it for longer.
 const LOOK_AFTER_MS = 100;
 
 /**
@@ -21,21 +21,21 @@ const LOOK_AFTER_MS = 100;
  * in the page cache when `add` returns, so it survives `kill -9`. When a process has ended, another
  * process or the next one stores its lines: see take-in.ts.
  *
- * The file is emptied when nothing waits. It is replaced when it is long and little of it waits,
- * when another process has sealed it, and when it was deleted. If it cannot be written, `onTrouble`
- * gets the error, and events wait in memory alone. Once it can be, `onTrouble` gets `undefined`.
+ * The file is emptied when nothing waits. It is replaced when it is long and little of it waits, and
+ * when it was deleted. If it cannot be written, `onTrouble` gets the error, and events wait in memory
+ * alone. Once it can be, `onTrouble` gets `undefined`.
  */
 export function createSpool(
   path: string,
   parts: {
+    readonly owner: string;
     readonly maxBytes: number;
     readonly clock: Clock;
     readonly onTrouble: (error: Error | undefined) => void;
   },
 ) {
-  const { maxBytes, clock, onTrouble } = parts;
+  const { owner, maxBytes, clock, onTrouble } = parts;
   const waiting = new Set<OutboxEvent>();
-  let owner: string | undefined;
   let files = 0;
   let file: SpoolFile | undefined;
   let bytes = 0;
@@ -47,36 +47,26 @@ export function createSpool(
   let cancelEmptying: (() => void) | undefined;
 
   function write(event: OutboxEvent): void {
+    const isLong = bytes > bytesAtFirst + LONG_BYTES && waiting.size <= FEW;
     const line = lineOf(event);
-    const before = file;
-    if (clock.monotonic() - lookedAt >= LOOK_AFTER_MS) look([event]);
-    if (bytes > bytesAtFirst + LONG_BYTES && waiting.size <= FEW) replace(waiting);
-    if (file !== before) return;
-    if (!file || bytes + line.length > maxBytes) throw tooLong(path, maxBytes);
-    bytes += file.append(line);
+    if (isLong || (clock.monotonic() - lookedAt >= LOOK_AFTER_MS && isDeleted())) replace();
+    else if (file && bytes + line.length <= maxBytes) bytes += file.append(line);
+    else throw tooLong(path, maxBytes);
   }
 
-  /** Begins another file if this one must not be written. `news`: not in it yet. */
-  function look(news: readonly OutboxEvent[]): void {
+  function isDeleted(): boolean {
     lookedAt = clock.monotonic();
-    const state = file?.state;
-    if (state === "deleted") replace(waiting);
-    if (state !== "sealed") return;
-    // That process stores its lines, and removes it.
-    file?.close();
-    file = undefined;
-    replace(news);
+    return file?.isDeleted === true;
   }
 
-  /** Begins another file with these events. */
-  function replace(events: Iterable<OutboxEvent>): void {
-    if (owner === undefined) return;
-    const next = createSpoolFile(spoolPath(path, owner, ++files));
+  /** Begins another file with what waits. */
+  function replace(): void {
+    const next = createSpoolFile(path, owner, ++files);
     // An empty line shows whether the disk is full, even if nothing waits.
     let written = 0;
     try {
       written += next.append("\n");
-      for (const event of events) written += next.append(lineOf(event));
+      for (const event of waiting) written += next.append(lineOf(event));
     } catch (error) {
       next.remove();
       throw error;
@@ -105,7 +95,7 @@ export function createSpool(
     cancelRetry?.();
     cancelRetry = undefined;
     // To write many would block the host.
-    if (waiting.size <= FEW) attempt(() => replace(waiting));
+    if (waiting.size <= FEW) attempt(replace);
     else cancelRetry = clock.after(RETRY_MS, rewrite);
   }
 
@@ -113,21 +103,16 @@ export function createSpool(
     cancelEmptying = undefined;
     if (waiting.size > 0 || !isWhole) return;
     attempt(() => {
-      look([]);
-      file?.empty();
+      if (isDeleted()) replace();
+      else file?.empty();
       bytes = 0;
       bytesAtFirst = 0;
     });
   }
 
   return {
-    /** Begins a file under this name. The thread's lock shows that its process lives. */
-    begin(name: string): void {
-      owner = name;
-      rewrite();
-    },
-    /** The directory may be another one than before. */
-    renew: rewrite,
+    /** Begins a file. At first: once the thread has the lock that shows that this process lives. */
+    begin: rewrite,
     add(event) {
       waiting.add(event);
       if (isWhole) attempt(() => write(event));

@@ -4,7 +4,6 @@ import { DEAD, DONE, marks, QUEUED, SCHEDULED } from "../../queue/rows.js";
 import type { SqliteDatabase } from "../file/dialect.js";
 import type { Database as Connection } from "../file/sqlite.js";
 
-// So few that no statement has too many values.
 const AT_ONCE = 200;
 
 // What changes when an event leaves its queue.
@@ -26,40 +25,28 @@ type Row = Record<string, Value>;
  * Events keep their order, and come after those that are there.
  */
 export async function copyInto(database: SqliteDatabase, lost: Connection): Promise<void> {
-  const [{ highest }] = (await database.rows<{ highest: number | null }>(
-    "select max(seq) as highest from events",
-  )) as [{ highest: number | null }];
-  const offset = highest ?? 0;
+  const [last] = await database.rows<{ seq: number; place: number }>(
+    `select (select coalesce(max(seq), 0) from events) as seq,
+       (select coalesce(max(place), 0) from queues) as place`,
+  );
+  const { seq = 0, place = 0 } = last ?? {};
+  const shifts: Record<string, number> = { seq, head: seq, place };
 
-  async function copy(
-    table: "events" | "queues",
-    key: string,
-    orElse: string,
-    changed: (row: Row) => Row,
-  ): Promise<void> {
+  async function copy(table: string, key: string, first: Value, orElse: string): Promise<void> {
     const page = lost.prepare(`select * from ${table} where ${key} > ? order by ${key} limit ${AT_ONCE}`);
-    let last: Value = key === "seq" ? 0 : "";
-    for (let rows: Row[] = page.all(last); rows.length > 0; rows = page.all(last)) {
-      last = rows.at(-1)?.[key] as Value;
-      const columns = Object.keys(rows[0] as Row);
-      await database.write(
-        `insert into ${table} (${columns.join(", ")}) values ${marks(rows, `(${marks(columns)})`)} ${orElse}`,
-        rows.map(changed).flatMap((row) => columns.map((column) => row[column] as Value)),
-      );
+    for (let rows: Row[] = page.all(first); rows.length > 0; rows = page.all(rows.at(-1)?.[key] as Value)) {
+      for (const row of rows) {
+        const names = Object.keys(row);
+        await database.write(
+          `insert into ${table} (${names.join(", ")}) values (${marks(names)}) ${orElse}`,
+          names.map((name) => (shifts[name] ? Number(row[name]) + shifts[name] : (row[name] as Value))),
+        );
+      }
     }
   }
 
-  const [{ last }] = (await database.rows<{ last: number | null }>(
-    "select max(place) as last from queues",
-  )) as [{ last: number | null }];
-  const moved = (seq: Value | undefined) => (seq as number) + offset;
-  const behind = (place: Value | undefined) => (place as number) + (last ?? 0);
-  await copy("events", "seq", OR_END, (row) => ({ ...row, seq: moved(row.seq), place: behind(row.place) }));
-  await copy("queues", "visitor", OR_LONGER, (row) => ({
-    ...row,
-    head: moved(row.head),
-    place: behind(row.place),
-  }));
+  await copy("events", "seq", 0, OR_END);
+  await copy("queues", "visitor", "", OR_LONGER);
   // Its visitor has another queue here: no claim says that the attempt is under way.
   const underWay = lost.prepare(
     `select e.destination, e.id from queues q join events e on e.seq = q.head

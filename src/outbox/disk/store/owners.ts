@@ -1,14 +1,12 @@
 import { CLAIMED } from "../../queue/ranks.js";
 import { marks } from "../../queue/rows.js";
 import type { SqliteDatabase } from "../file/dialect.js";
+import type { OwnerLocks } from "../file/owner-locks.js";
 
 /** Chosen: about 1.5 s if the process has lost its lock. One whose thread ended has it again by then. */
 export const LOOKS_WITHOUT_LOCK = 3;
 
-export interface Locks {
-  hasEnded(owner: string): boolean;
-  removeEnded(owners: readonly string[]): void;
-}
+export type Locks = Pick<OwnerLocks, "hasEnded" | "removeEnded">;
 
 /** The processes that have claimed events. */
 export function createOwners(
@@ -28,14 +26,12 @@ export function createOwners(
   const isClaimed = () => `destination in (${marks(destinations())}) and turn = ${CLAIMED}`;
 
   /** Until when the leases of other processes last. */
-  async function others(): Promise<Map<string, number>> {
-    const rows = await database.rows<{ claimed_by: string; until: number }>(
-      `select claimed_by, max(due_at) as until from ${queues}
+  const others = () =>
+    database.rows<{ other: string; until: number }>(
+      `select claimed_by as other, max(due_at) as until from ${queues}
        where ${isClaimed()} and claimed_by <> ? group by claimed_by`,
       [...destinations(), owner],
     );
-    return new Map(rows.map(({ claimed_by, until }) => [claimed_by, until]));
-  }
 
   return {
     /**
@@ -43,8 +39,8 @@ export function createOwners(
      * lock of a running process that copies the lock's file, so they must not renew them, too.
      */
     async endKilled(): Promise<void> {
-      const seen = new Map<string, { until: number; looks: number }>();
-      for (const [other, until] of await others()) {
+      const seen: typeof silent = new Map();
+      for (const { other, until } of await others()) {
         if (!locks?.hasEnded(other)) continue;
         const before = silent.get(other);
         const looks = before?.until === until ? before.looks + 1 : 0;
@@ -59,11 +55,11 @@ export function createOwners(
     },
     /** Removes the locks of ended processes that have no claims. */
     async removeLocks(): Promise<void> {
-      locks?.removeEnded([...(await others()).keys()]);
+      locks?.removeEnded((await others()).map(({ other }) => other));
     },
     /** Counts looks anew: a disk that failed this process may have refused others their renewals. */
     forgetWhatWasSeen(): void {
-      silent = new Map();
+      silent.clear();
     },
   };
 }

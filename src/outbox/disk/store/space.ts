@@ -1,90 +1,142 @@
+import { randomUUID } from "node:crypto";
 import type { EventKind, OutboxEvent } from "../../../conversion/events.js";
+import { LEAST_URGENT_FIRST, priorityOf } from "../../../conversion/kinds.js";
+import type { OutboxObserver } from "../../outbox.js";
 import { type CountRow, type Counts, changeOf, isDead } from "../../queue/counts.js";
 import type { Queue } from "../../queue/queue.js";
-import { sizeOf } from "../../queue/rows.js";
+import { CANCELLED, DONE, inState, sizeOf } from "../../queue/rows.js";
 import { Scope } from "../../queue/scope.js";
 import { kindsBelow } from "../../shedding.js";
-import type { Dropped } from "./requests.js";
+import type { SqliteDatabase } from "../file/dialect.js";
 
 // Measured, an upper estimate: an event without its data, its entries in the indexes, and its
 // visitor's queue.
 const ROW_BYTES = 480;
 // Some texts leave half a page empty.
 const TEXT_BYTES = 1.6;
+// Of `maxBytes`. Events take less than that, unless ids of settled ones take the rest.
+const FULL = 0.85;
+const PAGE_BYTES = 4_096;
+// What ids keep of `maxBytes`, if events take all that they may. Measured: an id and its entries.
+const SHARE_OF_IDS = 0.15;
+const ID_BYTES = 360;
+const LEAST_KEPT = 1_000;
 
-const bytesOf = ({ number, bytes }: { number: number; bytes: number }) =>
-  ROW_BYTES * number + TEXT_BYTES * bytes;
+export interface Dropped {
+  readonly event: OutboxEvent;
+  readonly reason: Parameters<OutboxObserver["dropped"]>[1];
+}
 
 /**
  * Bounds the bytes of all events, dead letters included. If there is no space, sheds less important
  * ones: clicks first, of each kind its dead letters first, and of these the oldest.
  */
-export function createSpace(options: {
-  maxBytes: number;
-  counts: Counts;
-  queue: Pick<Queue, "shedFor" | "evictOldest">;
-  onDropped: (dropped: Dropped) => void;
-}) {
+export function createSpace(
+  database: SqliteDatabase,
+  options: {
+    maxBytes: number;
+    counts: Counts;
+    queue: Pick<Queue, "append" | "newRow" | "shedFor" | "evictOldest">;
+    onDropped: (dropped: Dropped) => void;
+  },
+) {
   const { maxBytes, counts, queue, onDropped } = options;
+  const reporter = randomUUID().slice(0, 13);
+  let reports = 0;
 
   /** Of all client ids. */
-  function bytesThat(isMeant: (row: CountRow) => boolean): number {
-    return bytesOf({ number: counts.sum("number", isMeant), bytes: counts.sum("bytes", isMeant) });
+  const bytesThat = (isMeant: (row: CountRow) => boolean) =>
+    ROW_BYTES * counts.sum("number", isMeant) + TEXT_BYTES * counts.sum("bytes", isMeant);
+
+  function missingFor(events: readonly OutboxEvent[]): number {
+    const bytes = events.reduce((sum, event) => sum + ROW_BYTES + TEXT_BYTES * sizeOf(event), 0);
+    return bytesThat(() => true) + bytes - maxBytes;
   }
 
-  /** At most so many bytes could be shed for an event of this kind. */
-  const sheddable = (kind: EventKind) =>
-    bytesThat((row) => kindsBelow(kind).includes(row.kind) || (row.kind === kind && isDead(row)));
-
-  /** Whose events may be shed, those of a client id first. */
-  function scopes(isMeant: (row: CountRow) => boolean, first?: number): Scope[] {
-    const some = counts.rows.filter((row) => row.number > 0 && isMeant(row));
-    return [...new Set(some.map(({ destination }) => destination))]
-      .sort((one, other) => Number(other === first) - Number(one === first))
-      .map((each) => new Scope(each));
+  async function append(
+    events: readonly OutboxEvent[],
+  ): Promise<readonly ("queued" | "duplicate" | "full")[]> {
+    if (events.length === 0) return [];
+    if (missingFor(events) <= 0) return store(events);
+    const outcomes: ("queued" | "duplicate" | "full")[] = [];
+    for (const event of events) {
+      const { text, values } = queue.newRow(event).known;
+      if ((await database.rows(text, values)).length > 0) outcomes.push("duplicate");
+      else outcomes.push(...((await makeFor(event)) ? await store([event]) : (["full"] as const)));
+    }
+    return outcomes;
   }
 
-  async function evict(kind: EventKind): Promise<boolean> {
-    for (const of of scopes((row) => row.kind === kind && isDead(row))) {
-      const evicted = await queue.evictOldest(kind, 1, of);
-      for (const { event } of evicted) onDropped({ event, reason: "dead-letters-full" });
-      if (evicted.length > 0) return true;
+  async function store(events: readonly OutboxEvent[]): Promise<readonly ("queued" | "duplicate")[]> {
+    // Another one each time: a pass that fails is undone, so what is known is a duplicate.
+    const report = `${reporter} ${++reports}`;
+    return queue.append(events.map((event) => ({ event, report })));
+  }
+
+  /** If there is too little to shed for it, sheds nothing and resolves to `false`. */
+  async function makeFor(event: OutboxEvent): Promise<boolean> {
+    const { kind } = event;
+    const lower = kindsBelow(kind);
+    const missing = () => missingFor([event]);
+    if (missing() > bytesThat((row) => lower.includes(row.kind) || (row.kind === kind && isDead(row))))
+      return false;
+    for (const each of [...lower, kind]) {
+      while (missing() > 0 && (await shedDead(event, each)));
+      while (each !== kind && missing() > 0 && (await shed(event, each)));
+    }
+    return missing() <= 0;
+  }
+
+  /** The client ids that have events, the new event's first: its own are shed first. */
+  const scopesFor = ({ destination }: OutboxEvent) =>
+    [...new Set([destination, ...counts.rows.map((row) => row.destination)])].map((each) => new Scope(each));
+
+  async function shedDead(coming: OutboxEvent, kind: EventKind): Promise<boolean> {
+    for (const of of scopesFor(coming)) {
+      const [evicted] = await queue.evictOldest(kind, 1, of);
+      if (!evicted) continue;
+      onDropped({ event: evicted.event, reason: "dead-letters-full" });
+      return true;
     }
     return false;
   }
 
-  /** Sheds an event of this urgency, of the new one's client id if there is one. */
   async function shed(coming: OutboxEvent, urgency: EventKind): Promise<boolean> {
-    // An event is never less urgent than its kind.
-    const kinds = [...kindsBelow(urgency), urgency];
-    for (const of of scopes((row) => kinds.includes(row.kind) && !isDead(row), coming.destination)) {
-      const events = await queue.shedFor([coming], urgency, 1, of);
-      for (const event of events) {
-        counts.add(changeOf(event, "queued", -1, { bytes: -sizeOf(event) }));
-        onDropped({ event, reason: "full" });
-      }
-      if (events.length > 0) return true;
+    for (const of of scopesFor(coming)) {
+      const [event] = await queue.shedFor([coming], urgency, 1, of);
+      if (!event) continue;
+      counts.add(changeOf(event, "queued", -1, { bytes: -sizeOf(event) }));
+      onDropped({ event, reason: "full" });
+      return true;
     }
     return false;
   }
 
   return {
-    /** Whether these fit beside all others. */
-    fits(events: readonly OutboxEvent[]): boolean {
-      const bytes = events.reduce((sum, event) => sum + sizeOf(event), 0);
-      return bytesThat(() => true) + bytesOf({ number: events.length, bytes }) <= maxBytes;
-    },
-    /** If there is too little to shed for it, sheds nothing and resolves to `false`. */
-    async make(event: OutboxEvent): Promise<boolean> {
-      const { kind } = event;
-      const size = bytesOf({ number: 1, bytes: sizeOf(event) });
-      const missing = () => bytesThat(() => true) + size - maxBytes;
-      if (missing() > sheddable(kind)) return false;
-      for (const lower of [...kindsBelow(kind), kind]) {
-        while (missing() > 0 && (await evict(lower)));
-        while (lower !== kind && missing() > 0 && (await shed(event, lower)));
+    /** Stores events in a pass, if there is space. */
+    append,
+    /**
+     * Forgets ids of settled events if the file of `fileBytes` is nearly full: the oldest, those of
+     * clicks first, of payments last.
+     */
+    async forgetIds(fileBytes: number): Promise<void> {
+      const { events } = database.words;
+      const areSettled = `(${inState(DONE)} or ${inState(CANCELLED)})`;
+      const one = async (text: string) => Number((await database.rows<{ one: number }>(text))[0]?.one);
+      const pages = await one(
+        "select page_count - freelist_count as one from pragma_page_count, pragma_freelist_count",
+      );
+      if (pages * PAGE_BYTES <= FULL * fileBytes) return;
+      const kept = Math.max(LEAST_KEPT, Math.floor((fileBytes * SHARE_OF_IDS) / ID_BYTES));
+      let excess = (await one(`select count(*) as one from ${events} where ${areSettled}`)) - kept;
+      for (const kind of LEAST_URGENT_FIRST) {
+        if (excess <= 0) return;
+        excess -= await database.write(
+          `delete from ${events} where seq in (
+             select seq from ${events} where ${areSettled} and kind = ? order by at_ms, seq limit ?)`,
+          [priorityOf(kind), excess],
+        );
       }
-      return missing() <= 0;
     },
   };
 }

@@ -1,25 +1,24 @@
+import type { OutboxEvent } from "../../../conversion/events.js";
+import type { Verdict } from "../../claim.js";
 import { clockOfAllThreads, type Moment, type TwoClocks } from "../../lease.js";
-import { createCounts } from "../../queue/counts.js";
+import { type CountRow, createCounts } from "../../queue/counts.js";
 import { createEviction } from "../../queue/eviction.js";
-import { lastEventsIn } from "../../queue/last-events.js";
 import type { QueueClaim } from "../../queue/leases.js";
 import { createQueue } from "../../queue/queue.js";
 import { Scope } from "../../queue/scope.js";
 import { SHARE_OF_DEAD_LETTERS } from "../../shedding.js";
 import { createDialect } from "../file/dialect.js";
-import { createLogCleaner } from "../file/file.js";
+import type { OpenFile } from "../file/file.js";
 import type { Database as Connection, Problem } from "../file/sqlite.js";
-import { createAppends } from "./appends.js";
-import { createKnownIds } from "./known-ids.js";
+import { type Call, type Claimed, createSingleCalls, type DiskClaim, type SingleCalls } from "./calls.js";
 import { copyInto } from "./moved-file.js";
 import { createOwners, type Locks } from "./owners.js";
-import type { DiskClaim, Dropped, Request, RequestOf, Result, Results, Snapshot } from "./requests.js";
-import { createSpace } from "./space.js";
+import { createSpace, type Dropped } from "./space.js";
 
 // Of `maxBytes`, dead letters included. The rest is for ids, and for SQLite, also to delete.
 const SHARE_OF_EVENTS = 0.7;
 const UPKEEP_MS = 60_000;
-// Half a thousand ids each: so few that no other request waits for it.
+// Half a thousand ids each: so few that no other call waits for it.
 const FORGOTTEN_AT_ONCE = 10;
 const COUNTED_AT_MOST_EVERY_MS = 1_000;
 // Of a thread's time, to count takes a hundredth at most.
@@ -33,15 +32,25 @@ export interface StoreOptions {
   readonly maxDeadLetters: number;
   readonly rememberMs: number;
   readonly leaseMs: number;
+  /** If a thread of this process has ended: what has no verdict yet. Its attempts go on. */
+  readonly inherited?: readonly DiskClaim[] | undefined;
+}
+
+/** The state after a transaction. */
+export interface Snapshot {
+  /** Of all client ids. */
+  readonly counts: readonly CountRow[];
+  /** By the ids of claimed events: when the lease was taken or renewed. */
+  readonly leases: ReadonlyMap<string, Moment>;
 }
 
 export interface TransactionOutcome {
-  readonly results: readonly Result[];
+  /** Of the calls. */
+  readonly results: readonly unknown[];
   readonly snapshot: Snapshot;
   readonly dropped: readonly Dropped[];
-  readonly problems?: readonly Problem[];
-  /** The log's bytes if a reader keeps it long, otherwise 0; absent if it was not looked at. */
-  readonly logBytes?: number;
+  /** With the file. */
+  readonly problems: readonly Problem[];
 }
 
 export type Store = ReturnType<typeof createStore>;
@@ -56,8 +65,6 @@ export function createStore(
     readonly clock?: TwoClocks;
     /** Whose events it is about. Default: all. The bytes of the file are everybody's. */
     readonly scope?: Scope;
-    /** If a thread of this process has ended: what has no verdict yet. Its attempts go on. */
-    readonly inherited?: readonly DiskClaim[] | undefined;
     /** Default: whether other processes have ended is not known. */
     readonly locks?: Locks | undefined;
     readonly onStatement?: (text: string) => void;
@@ -68,12 +75,11 @@ export function createStore(
   const database = createDialect(clock.now, options.onStatement);
   const counts = createCounts(() => queue.count(), scope);
   const owners = createOwners(database, { owner, locks: options.locks, destinations });
-  const knownIds = createKnownIds(database, maxBytes);
   const maxEventBytes = maxBytes * SHARE_OF_EVENTS;
   let dropped: Dropped[] = [];
   /** How many bytes each new dead letter has. */
   let deaths: number[] = [];
-  let file: { readonly db: Connection; readonly log: ReturnType<typeof createLogCleaner> };
+  let file: OpenFile;
   let countAgainAt = Number.NEGATIVE_INFINITY;
   let keptUpAt = Number.NEGATIVE_INFINITY;
   let isFurther = inherited !== undefined;
@@ -84,89 +90,50 @@ export function createStore(
     onDeath: (bytes) => deaths.push(bytes),
     onShed: (event) => dropped.push({ event, reason: "visitor-full" }),
   });
-  for (const claim of inherited ?? [])
-    queue.underWay.set(claim.seq, { ...claim, leasedSince: undefined, isHeld: () => false });
+  for (const claim of inherited ?? []) queue.underWay.set(claim.seq, unleased(claim));
   const evict = createEviction({
     ...{ max: maxDeadLetters, maxBytes: maxEventBytes * SHARE_OF_DEAD_LETTERS, counts },
     remove: queue.evictOldest,
     onEvicted: (event) => dropped.push({ event, reason: "dead-letters-full" }),
   });
-  const space = createSpace({
+  const space = createSpace(database, {
     ...{ maxBytes: maxEventBytes, counts, queue },
     onDropped: (each) => dropped.push(each),
   });
-
-  const append = createAppends({ database, queue, space });
-
-  const carryOut: {
-    readonly [Type in Exclude<Request["type"], "append" | "settle">]: (
-      request: RequestOf<Type>,
-    ) => Promise<Results[Type]>;
-  } = {
-    claim,
-    list: ({ query }) => queue.deadLetters.list(query),
-    sums: ({ filter }) => queue.deadLetters.sums(filter),
-    ids: ({ filter }) => queue.deadLetters.ids(filter),
-    retried: ({ filter }) => queue.retried(filter),
-    retry: ({ ids }) => queue.retryThese(ids),
-    discard: ({ id }) => queue.deadLetters.discard(id),
-    cancel: ({ id }) => queue.cancel(id),
-    page: ({ after }) => queue.personal.page(after),
-    erase: ({ found }) => queue.personal.remove(found),
-    count: async () => void (await counts.take()),
-    "release all": releaseAll,
-    hold: ({ limit }) => queue.holding.hold(limit),
-    last: ({ limit }) => lastEventsIn(database, limit),
-    unanswered: ({ endpoint }) => queue.unanswered(endpoint),
+  const single: SingleCalls = createSingleCalls(database, queue, counts);
+  /** What is done for all such calls of a pass together. Verdicts first, because they free space. */
+  const together = {
+    settle: (all: readonly [Claimed, Verdict][]) =>
+      all.length === 0 ? [] : queue.settle(all.map(([claimed, verdict]) => [ownClaim(claimed), verdict])),
+    append: (all: readonly [OutboxEvent][]) => space.append(all.map(([event]) => event)),
   };
 
   /** Its number may be another one by now: that of the file before. */
-  function ownClaim({ claimed }: RequestOf<"settle">): QueueClaim {
+  function ownClaim(claimed: Claimed): QueueClaim {
     const known = [...queue.underWay.values()].find(({ event }) => event.id === claimed.event.id);
-    const claim = known ?? { ...claimed, leasedSince: undefined, isHeld: () => false };
-    return Object.assign(claim as QueueClaim, claimed.isAsked && { isAsked: true });
-  }
-
-  async function settle(asked: readonly RequestOf<"settle">[]): Promise<boolean[]> {
-    if (asked.length === 0) return [];
-    return queue.settle(asked.map((each) => [ownClaim(each), each.verdict]));
+    return Object.assign(known ?? unleased(claimed as DiskClaim), claimed.isAsked && { isAsked: true });
   }
 
   function destinations(): number[] {
     return [...new Set(counts.rows.map(({ destination }) => destination))];
   }
 
-  async function claim({ capacity }: RequestOf<"claim">): Promise<DiskClaim[]> {
-    const claims = await queue.claim(capacity);
-    return claims.map(({ isHeld: _, leasedSince: __, ...each }) => each);
-  }
-
-  function leases(): Map<string, Moment> {
-    const claims = [...queue.underWay.values()];
-    return new Map(
-      claims.flatMap(({ event, leasedSince }) => (leasedSince ? [[event.id, leasedSince]] : [])),
-    );
-  }
-
-  async function carryOutAll(requests: readonly Request[]): Promise<Result[]> {
-    const results: Result[] = [];
-    const numbersOf = (turn: number) =>
-      [...requests.keys()].filter((nth) => turnOf(requests[nth] as Request) === turn);
-    for (const [turn, together] of [settle, append].entries()) {
-      const numbers = numbersOf(turn);
-      const outcomes: readonly Result[] = await together(numbers.map((nth) => requests[nth] as never));
-      for (const [position, nth] of numbers.entries()) results[nth] = outcomes[position] as Result;
+  async function carryOut(calls: readonly Call[]): Promise<unknown[]> {
+    const results: unknown[] = [];
+    const left = new Set(calls.keys());
+    for (const [name, carryOutAll] of Object.entries(together)) {
+      const some = [...left].filter((nth) => calls[nth]?.name === name);
+      const outcomes = await carryOutAll(some.map((nth) => calls[nth]?.args as never));
+      for (const [position, nth] of some.entries()) results[nth] = outcomes[position];
+      for (const nth of some) left.delete(nth);
     }
-    for (const nth of [...numbersOf(2), ...numbersOf(3)]) {
-      const request = requests[nth] as Exclude<Request, { type: "append" | "settle" }>;
-      results[nth] = await (carryOut[request.type] as (asked: Request) => Promise<Result>)(request);
+    // Claims come last: they take what is new.
+    const isClaim = (nth: number) => Number(calls[nth]?.name === "claim");
+    for (const nth of [...left].sort((one, other) => isClaim(one) - isClaim(other))) {
+      const { name, args } = calls[nth] as Call;
+      results[nth] = await (single[name as keyof SingleCalls] as (...all: unknown[]) => unknown)(...args);
     }
     return results;
-  }
-
-  /** Scheduled payments become due. */
-  async function releaseAll(): Promise<undefined> {
-    while (counts.scheduled() > 0 && (await queue.release()) > 0);
   }
 
   async function countIfDue(): Promise<void> {
@@ -177,13 +144,14 @@ export function createStore(
     countAgainAt = began + Math.max(COUNTED_AT_MOST_EVERY_MS, PAUSE_AFTER_COUNTING * took);
   }
 
-  /** Gives back, untried, what an earlier thread had claimed and the host does not know of. */
-  async function takeOn(): Promise<void> {
-    await queue.findAgain();
-    await queue.giveBackUnknown();
+  function snapshot(): Snapshot {
+    const leases = new Map<string, Moment>();
+    for (const { event, leasedSince } of queue.underWay.values())
+      if (leasedSince) leases.set(event.id, leasedSince);
+    return { counts: counts.rows, leases };
   }
 
-  async function pass(body: () => Promise<readonly Result[]>): Promise<TransactionOutcome> {
+  async function pass(body: () => Promise<unknown>): Promise<TransactionOutcome> {
     let underWay = new Map(queue.underWay);
     try {
       const outcome = await database.pass(async () => {
@@ -191,10 +159,14 @@ export function createStore(
         [dropped, deaths] = [[], []];
         queue.tellTime(clock.now());
         await countIfDue();
-        if (isFurther) await takeOn();
-        const results = await body();
+        // Gives back, untried, what an earlier thread had claimed and the host does not know of.
+        if (isFurther) {
+          await queue.findAgain();
+          await queue.giveBackUnknown();
+        }
+        const results = ((await body()) ?? []) as readonly unknown[];
         for (const bytes of deaths) await evict(bytes);
-        return { results, snapshot: { counts: counts.rows, leases: leases() }, dropped };
+        return { results, snapshot: snapshot(), dropped, problems: [] };
       });
       isFurther = false;
       return outcome;
@@ -208,11 +180,23 @@ export function createStore(
     }
   }
 
+  /** Forgets, repairs, and gives back space. */
+  async function lookAfter(): Promise<void> {
+    await owners.removeLocks();
+    await space.forgetIds(maxBytes);
+    if (clock.monotonic() - keptUpAt >= UPKEEP_MS) {
+      await queue.upkeep(FORGOTTEN_AT_ONCE);
+      keptUpAt = clock.monotonic();
+    }
+    if (file.db.prepare("pragma freelist_count").get().freelist_count > FREE_PAGES_KEPT)
+      file.db.exec(`pragma incremental_vacuum(${PAGES_GIVEN_BACK})`);
+  }
+
   return {
     /** From here on, it is in this file. */
-    use(db: Connection): void {
-      database.use(db);
-      file = { db, log: createLogCleaner(db) };
+    use(open: OpenFile): void {
+      database.use(open.db);
+      file = open;
       countAgainAt = Number.NEGATIVE_INFINITY;
       owners.forgetWhatWasSeen();
     },
@@ -223,46 +207,23 @@ export function createStore(
         await queue.repairAll();
         await queue.findAgain();
         await counts.take();
-        return [];
       });
     },
-    run: (requests: readonly Request[]): Promise<TransactionOutcome> => pass(() => carryOutAll(requests)),
-    /** Called about twice a second. */
-    look: (): Promise<TransactionOutcome> =>
-      pass(async () => {
+    run: (calls: readonly Call[]): Promise<TransactionOutcome> => pass(() => carryOut(calls)),
+    /** Called about twice a second; `isThorough` every few seconds. */
+    async look(isThorough = false): Promise<TransactionOutcome> {
+      const outcome = await pass(async () => {
         await queue.renew();
         await owners.endKilled();
-        await releaseAll();
-        return [];
-      }),
-    /** Forgets, repairs, and empties the log. Called several times in a lease. */
-    async lookAfter(): Promise<TransactionOutcome> {
-      try {
-        const outcome = await pass(async () => {
-          await queue.renew();
-          await owners.removeLocks();
-          await knownIds.forgetExcess();
-          if (clock.monotonic() - keptUpAt >= UPKEEP_MS) {
-            await queue.upkeep(FORGOTTEN_AT_ONCE);
-            keptUpAt = clock.monotonic();
-          }
-          const { db } = file;
-          if (db.prepare("pragma freelist_count").get().freelist_count > FREE_PAGES_KEPT)
-            db.exec(`pragma incremental_vacuum(${PAGES_GIVEN_BACK})`);
-          return [];
-        });
-        file.log.clean(counts.rows.every(({ number }) => number === 0));
-        return { ...outcome, logBytes: file.log.bytesHeldByReader() };
-      } catch (error) {
-        owners.forgetWhatWasSeen();
-        throw error;
-      }
+        await single.releaseAll();
+        if (isThorough) await lookAfter();
+      });
+      return isThorough ? { ...outcome, problems: file.cleanLog() } : outcome;
     },
   };
 }
 
-/** Verdicts come first, because they free space. Claims come last: they take what is new. */
-function turnOf({ type }: Request): number {
-  if (type === "claim") return 3;
-  return type === "settle" ? 0 : type === "append" ? 1 : 2;
+/** Until it is renewed, nothing of it may leave. */
+function unleased(claim: DiskClaim): QueueClaim {
+  return { ...claim, leasedSince: undefined, isHeld: () => false };
 }

@@ -5,60 +5,34 @@ import { type OpenFile, openFile, setAside } from "../file/file.js";
 import { createOwnerLocks } from "../file/owner-locks.js";
 import { failureOf, type Problem, problemOf } from "../file/sqlite.js";
 import { createTakeIn } from "../spool/take-in.js";
-import type { DiskClaim } from "../store/requests.js";
 import { createStore, type Store, type StoreOptions, type TransactionOutcome } from "../store/store.js";
+import type { ThreadOptions } from "./protocol.js";
 
 /** A task runs in one transaction. */
 export type Task = (store: Store) => Promise<TransactionOutcome>;
 
-/** `problems`: those with the file that were solved since the last transaction. */
-export type KeptOutcome = Omit<TransactionOutcome, "logBytes" | "problems"> & {
-  readonly problems: readonly Problem[];
-};
-
 /** Opens the file when needed. If it was lost, copies what it has into a new one. */
 export function createFileKeeper(
-  options: StoreOptions & {
-    readonly path: string;
-    readonly engine: string;
-    readonly owner: string;
-    readonly inherited?: readonly DiskClaim[] | undefined;
-    readonly clientId?: number | undefined;
-  },
+  options: StoreOptions & Pick<ThreadOptions, "path" | "engine" | "owner" | "clientId">,
 ) {
-  const { path, engine, owner } = options;
+  const { path, engine, owner, clientId } = options;
   const locks = createOwnerLocks(path, { engine, owner });
-  const scope = new Scope(options.clientId);
-  const store = createStore(owner, { ...options, locks, scope });
+  const store = createStore(owner, { ...options, locks, scope: new Scope(clientId) });
   let open: OpenFile | undefined;
   /** Files that were deleted or replaced, until what they have is copied. */
   const lost: OpenFile["db"][] = [];
-  /** Problems that were not reported yet. */
+  /** Problems that were solved, and not reported yet. */
   const problems: Problem[] = [];
-  let isLogTold = false;
 
-  async function attempt(task: Task): Promise<KeptOutcome> {
+  async function attempt(task: Task): Promise<TransactionOutcome> {
     try {
-      const { logBytes, problems: found = [], ...outcome } = await withoutDamage(task);
-      problems.push(...found);
-      if (logBytes !== undefined) tellLog(logBytes);
-      return { ...outcome, problems: problems.splice(0) };
+      const outcome = await withoutDamage(task);
+      return { ...outcome, problems: [...problems.splice(0), ...outcome.problems] };
     } catch (error) {
       // A connection may not see that a failed disk works again.
       letGo();
       throw problemOf(error, path);
     }
-  }
-
-  /** Reports a long log once, until it is short again. */
-  function tellLog(bytes: number): void {
-    if (bytes > 0 && !isLogTold) {
-      problems.push({
-        code: "ERR_AFFILIATE_DISK_LOG",
-        message: `diskOutbox: ${path}-wal has grown to ${Math.round(bytes / 2 ** 20)} MiB, because another connection reads the file and does not end; find it (fuser ${path}) and end it`,
-      });
-    }
-    isLogTold = bytes > 0;
   }
 
   /** If the file is damaged, sets it aside and begins a new one, to store new events. */
@@ -90,7 +64,7 @@ export function createFileKeeper(
     if (!open) {
       const file = openFile(path, options);
       locks.acquire();
-      store.use(file.db);
+      store.use(file);
       open = file;
     }
     for (let db = lost[0]; db; db = lost[0]) {
@@ -112,11 +86,6 @@ export function createFileKeeper(
     removeLog();
   }
 
-  /** Of a file that was deleted a moment ago, nothing is left once this thread ends. */
-  async function saveAtTheEnd(): Promise<void> {
-    if (open && (lost.length > 0 || !open.isCurrent())) await current();
-  }
-
   function letGo(): void {
     if (!open) return;
     if (harmless(open.isCurrent) === false) lose(open);
@@ -127,16 +96,11 @@ export function createFileKeeper(
   return {
     /** If the task fails, rejects with an OutboxError, and the next attempt opens the file anew. */
     attempt,
-    bind(clientId: number): void {
-      scope.clientId = clientId;
-    },
     takeIn: createTakeIn(path, locks.isGone, systemClock),
-    get isOpen(): boolean {
-      return open !== undefined;
-    },
     /** Saves a file that was deleted a moment ago, and closes. */
     async close(): Promise<void> {
-      await saveAtTheEnd().catch(() => {});
+      // Of such a file, nothing is left once this thread ends.
+      if (open && (lost.length > 0 || !open.isCurrent())) await current().catch(() => {});
       letGo();
       locks.release();
     },

@@ -1,13 +1,16 @@
 import { type MessagePort, workerData } from "node:worker_threads";
 import { systemClock } from "../../../shared/clock.js";
 import type { OutboxError } from "../../../shared/errors.js";
-import { clearInterval, setImmediate, setInterval, setTimeout } from "../../../shared/real-timers.js";
-import { createFileKeeper, type KeptOutcome, type Task } from "./file-keeper.js";
-import { type Batch, type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
+import { clearInterval, setImmediate, setInterval } from "../../../shared/real-timers.js";
+import type { Call } from "../store/calls.js";
+import type { TransactionOutcome } from "../store/store.js";
+import { createFileKeeper, type Task } from "./file-keeper.js";
+import { type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
 
+const LOOK_MS = 500;
 // Of a lease.
 const LOOKS = 4;
-const LOOK_MS = 500;
+const THOROUGH_EACH = 10;
 
 /** The most that a starting host waits for what other processes left; the rest is stored later. */
 const TAKE_IN_MS = 1_000;
@@ -18,64 +21,54 @@ const TAKE_IN_MS = 1_000;
  */
 const options = workerData as ThreadOptions & { port: MessagePort };
 const { owner, leaseMs, port, signals } = options;
-const clock = systemClock;
 const keeper = createFileKeeper(options);
-const upkeep = [
-  setInterval(lookAfter, leaseMs / LOOKS),
-  setInterval(lookForKilled, Math.min(LOOK_MS, leaseMs / LOOKS)),
-];
-/** The generation of the last batch that failed. Its other batches are ignored. */
-let failedGeneration = -1;
+let timer: NodeJS.Timeout | undefined;
+let looks = 0;
 let hasEnded = false;
 
 port.on("message", (message: Message) => {
-  if (message === "open") void open();
-  else if (message === "close") void end();
+  if (message === "close") void end();
   else if (message === "end") void endWithProcess();
-  else if (typeof message === "number") keeper.bind(message);
   else void carryOut(message);
 });
-
-async function lookAfter(): Promise<void> {
-  await look((store) => store.lookAfter());
-  await takeIn({ isThorough: true });
-}
-
-async function lookForKilled(): Promise<void> {
-  if (keeper.isOpen) await look((store) => store.look());
-  await takeIn();
-}
+// Not before it has tried: if its host gives up, it has to end soon.
+void open().finally(() => {
+  timer = setInterval(() => void look(), Math.min(LOOK_MS, leaseMs / LOOKS));
+});
 
 async function open(): Promise<void> {
   try {
     const done = [await keeper.attempt((store) => store.run([]))];
     // Before the host's first event: an earlier one of its visitor may be among these.
-    await takeIn({ isThorough: true, forMs: TAKE_IN_MS, onDone: (each) => done.push(each) });
-    const { snapshot } = done.at(-1) as KeptOutcome;
-    const dropped = done.flatMap((each) => each.dropped);
-    post({ type: "done", snapshot, dropped, problems: done.flatMap((each) => each.problems) });
+    await takeIn({ forMs: TAKE_IN_MS, onDone: (each) => done.push(each) });
+    tell({
+      ...(done.at(-1) as TransactionOutcome),
+      dropped: done.flatMap((each) => each.dropped),
+      problems: done.flatMap((each) => each.problems),
+    });
   } catch (error) {
-    fail(error as OutboxError, 0);
-    // Its host asks the first thread alone.
-    if (options.inherited) setTimeout(openAgain, LOOK_MS);
+    // Its host waits for the first thread alone. Each look tries again.
+    if (!options.inherited) fail(error as OutboxError);
   }
 }
 
-function openAgain(): void {
-  if (!hasEnded && !keeper.isOpen) void open();
-}
-
-async function carryOut({ requests, generation }: Batch): Promise<void> {
-  if (generation === failedGeneration) return;
+async function carryOut(calls: readonly Call[]): Promise<void> {
   try {
-    post({ type: "done", ...(await keeper.attempt((store) => store.run(requests))) });
+    post({ type: "done", ...(await keeper.attempt((store) => store.run(calls))) });
   } catch (error) {
-    failedGeneration = generation;
-    fail(error as OutboxError, generation);
+    fail(error as OutboxError);
   }
 }
 
-async function look(task: Task, onDone: (outcome: KeptOutcome) => unknown = tell): Promise<boolean> {
+async function look(): Promise<void> {
+  await attempt((store) => store.look(looks++ % THOROUGH_EACH === 0));
+  await takeIn();
+}
+
+async function attempt(
+  task: Task,
+  onDone: (outcome: TransactionOutcome) => unknown = tell,
+): Promise<boolean> {
   try {
     onDone(await keeper.attempt(task));
     return true;
@@ -85,25 +78,21 @@ async function look(task: Task, onDone: (outcome: KeptOutcome) => unknown = tell
   }
 }
 
-function tell({ snapshot, dropped, problems }: KeptOutcome): void {
-  post({ type: "done", snapshot, dropped, problems });
+function tell(outcome: TransactionOutcome): void {
+  post({ type: "looked", ...outcome });
 }
 
-async function takeIn({
-  isThorough = false,
-  forMs = 0,
-  onDone = tell as (outcome: KeptOutcome) => unknown,
-} = {}): Promise<void> {
-  const deadline = clock.monotonic() + forMs;
-  let isDone = !keeper.isOpen;
-  do isDone ||= !(keeper.takeIn.finds(isThorough) && (await look(keeper.takeIn.step, onDone)));
-  while (!isDone && clock.monotonic() < deadline);
-  // The next lines come after the batches that have come.
-  if (!isDone && !hasEnded) setImmediate(() => void takeIn());
+async function takeIn({ forMs = 0, onDone = tell as (outcome: TransactionOutcome) => unknown } = {}) {
+  const deadline = systemClock.monotonic() + forMs;
+  do {
+    if (!keeper.takeIn.finds() || !(await attempt(keeper.takeIn.step, onDone))) return;
+  } while (systemClock.monotonic() < deadline);
+  // The next lines come after the calls that have come.
+  if (!hasEnded) setImmediate(() => void takeIn());
 }
 
-function fail({ code, message }: OutboxError, generation: number): void {
-  post({ type: "failed", generation, code, message });
+function fail({ code, message }: OutboxError): void {
+  post({ type: "failed", code, message });
 }
 
 function post(reply: Reply): void {
@@ -122,7 +111,7 @@ async function endWithProcess(): Promise<void> {
 async function end(): Promise<void> {
   if (hasEnded) return;
   hasEnded = true;
-  for (const each of upkeep) clearInterval(each);
+  clearInterval(timer);
   await keeper.close();
   port.close();
   Atomics.add(signals, SIGNALS.closed, 1);

@@ -1,7 +1,8 @@
 import source from "inline:./thread.ts";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { peerPlaces, resolvePeer } from "../../../shared/peer.js";
-import { type Batch, type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
+import type { Call } from "../store/calls.js";
+import { type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
 
 const LONGEST_START_MS = 10_000;
 const LONGEST_END_MS = 5_000;
@@ -51,21 +52,19 @@ export function startThread(
 
   rest();
   return {
-    send(batch: Batch): void {
+    send(calls: readonly Call[]): void {
       worker.ref();
-      post(batch);
+      post(calls);
     },
-    /** Sends a message that it does not answer. */
-    post,
     /** From here on it keeps no process alive, until it is sent something. */
     rest,
+    /** The reply that says whether its file could be opened. */
     waitForReply(): Reply {
-      post("open");
       Atomics.wait(signals, SIGNALS.replied, 0, LONGEST_START_MS);
       const received = receiveMessageOnPort(port);
       if (received) return received.message;
       const message = `diskOutbox: ${options.path} could not be opened within ${LONGEST_START_MS / 1_000} s; see whether its disk answers`;
-      return { type: "failed", generation: 0, code: "ERR_AFFILIATE_DISK_UNUSABLE", message };
+      return { type: "failed", code: "ERR_AFFILIATE_DISK_UNUSABLE", message };
     },
     /** It ends when it can: the process neither waits nor stops it inside SQLite's native code. */
     abandon(): void {

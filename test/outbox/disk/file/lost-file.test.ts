@@ -1,16 +1,16 @@
 import { copyFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { DeadLetter, OutboxEvent } from "express-affiliate";
+import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
 import type { Verdict } from "../../../../src/outbox/claim.js";
 import { UNTRIED } from "../../../../src/outbox/claim.js";
 import { dueIn } from "../../../../src/outbox/counts.js";
-import { settling } from "../../../../src/outbox/disk/store/asked.js";
-import type { DiskClaim, Request } from "../../../../src/outbox/disk/store/requests.js";
+import type { DiskClaim } from "../../../../src/outbox/disk/store/calls.js";
 import { clicksOf } from "../../../contract/clicks.js";
 import { until } from "../../../contract/recorder.js";
 import { DESTINATION, idsOf, LONG_MS, sample, scheduledSample, stranger } from "../../../contract/samples.js";
 import {
+  appending,
   DELIVERED,
   type Disk,
   diskOf,
@@ -18,6 +18,7 @@ import {
   overwrite,
   REJECTED,
   settleAll,
+  settling,
   someOf,
 } from "../../../helpers/disk-store.js";
 import { removeAtOnce, scratchDirectory } from "../../../helpers/scratch.js";
@@ -179,7 +180,7 @@ test.each<{
       const verdict = verdicts[claim.event.id];
       if (verdict) await lost.settle(claim, verdict);
     }
-    await lost.run({ type: "cancel", id: cancelled.id });
+    await lost.calls.cancel(cancelled.id);
 
     await here.store.copyFrom(lost.db);
 
@@ -265,16 +266,14 @@ test("the disk outbox lists, evicts and keeps dead letters beside one that canno
   await disk.append(unreadable, second);
   await settleAll(disk, REJECTED);
   disk.db.exec(`update events set data = '{"half' where id = '${unreadable.id}'`);
-  const ask = async (request: Request) => (await disk.run(request)).results[0];
-  const list = async () => (await ask({ type: "list" })) as readonly DeadLetter[];
 
-  expect((await list()).map(({ id, unreadable: isUnreadable }) => [id, isUnreadable])).toEqual([
+  expect((await disk.calls.list()).map(({ id, unreadable: isUnreadable }) => [id, isUnreadable])).toEqual([
     [unreadable.id, true],
     [second.id, undefined],
   ]);
   await disk.append(third);
   await settleAll(disk, REJECTED);
-  expect((await list()).map(({ id }) => id)).toEqual([second.id, third.id]);
+  expect((await disk.calls.list()).map(({ id }) => id)).toEqual([second.id, third.id]);
 });
 
 test("the disk outbox copies of a lost file what was delivered, scheduled, cancelled and claimed, and keeps the order", async () => {
@@ -290,8 +289,7 @@ test("the disk outbox copies of a lost file what was delivered, scheduled, cance
   await lost.append(underWay);
   const [claim] = (await lost.claim(1)) as [DiskClaim];
   await lost.append(click, payment, kept, cancelled);
-  const cancel = { type: "cancel", id: cancelled.id } as const;
-  expect((await lost.run(cancel)).results).toEqual(["cancelled"]);
+  expect(await lost.calls.cancel(cancelled.id)).toBe("cancelled");
   const directory = scratchDirectory();
   const [other, one] = [
     diskOf({ owner: "other", time }, directory),
@@ -307,10 +305,10 @@ test("the disk outbox copies of a lost file what was delivered, scheduled, cance
   expect(await one.append(...all)).toEqual(all.map(() => "duplicate"));
   expect(idsOf((await other.claim(1)).map(({ event }) => event))).toEqual([click.id]);
   expect(await other.counts()).toMatchObject({ queued: 7, scheduled: { count: 1 } });
-  expect((await other.run(cancel)).results).toEqual(["cancelled"]);
+  expect(await other.calls.cancel(cancelled.id)).toBe("cancelled");
   // Under its new number: by the process that has claimed it.
   const { store } = lost;
-  store.use(one.db);
+  store.use(one);
   await store.run([settling(claim, DELIVERED)]);
   now += 2_000;
   expect((await other.counts()).queued).toBe(6);
@@ -324,7 +322,7 @@ test("the disk outbox sheds a click whose data cannot be read, for a new one of 
   await disk.append(unreadable, ...clicks);
   disk.db.exec(`update events set data = '{"half' where id = '${unreadable.id}'`);
 
-  const { results, dropped } = await disk.run({ type: "append", event: last });
+  const { results, dropped } = await disk.run(appending(last));
 
   expect(results).toEqual(["queued"]);
   expect(dropped).toMatchObject([{ event: { id: unreadable.id }, reason: "visitor-full" }]);

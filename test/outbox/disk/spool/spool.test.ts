@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
 import { expect, onTestFinished, test } from "vitest";
@@ -16,11 +16,10 @@ function setUp({ maxBytes = 64 * MIB } = {}) {
   const clock = new FakeClock();
   const told: (string | undefined)[] = [];
   const spool = createSpool(join(directory, "outbox.db"), {
-    maxBytes,
-    clock,
+    ...{ owner: "thread", maxBytes, clock },
     onTrouble: (error) => told.push(error && (error as Error & { code: string }).code),
   });
-  spool.begin("thread");
+  spool.begin();
   onTestFinished(() => spool.close());
   const files = () => readdirSync(directory).sort();
   const path = (name = files()[0]) => join(directory, name as string);
@@ -55,30 +54,6 @@ test("the spool empties the file when nothing waits, and at most ten times a sec
   expect(eventsOf()).toHaveLength(2);
   await clock.pass(100);
   expect(statSync(path()).size).toBe(0);
-});
-
-test("the spool leaves what another process has sealed to that process, and goes on in another file within 100 ms", async () => {
-  const { spool, path, files, eventsOf, clock } = setUp();
-  const [before, during, after] = someOf("payment", 3) as [OutboxEvent, OutboxEvent, OutboxEvent];
-  spool.add(before);
-  chmodSync(path(), 0o400);
-  spool.add(during);
-  await clock.pass(100);
-  spool.add(after);
-
-  expect(files().map((name) => eventsOf(name))).toEqual([[before, during], [after]]);
-});
-
-test("the spool empties no file that another process has sealed: that one reads on from where it was", async () => {
-  const { spool, path, files, eventsOf, clock } = setUp();
-  const [first, second] = someOf("payment", 2) as [OutboxEvent, OutboxEvent];
-  spool.add(first);
-  chmodSync(path(), 0o400);
-  spool.remove(first);
-  await clock.pass(100);
-  spool.add(second);
-
-  expect(files().map((name) => eventsOf(name))).toEqual([[first], [second]]);
 });
 
 test("the spool writes all that waits into another file when its own was deleted", async () => {

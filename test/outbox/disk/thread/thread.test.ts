@@ -8,7 +8,7 @@ import { createOwnerLocks } from "../../../../src/outbox/disk/file/owner-locks.j
 import { openLink } from "../../../../src/outbox/disk/thread/link.js";
 import { until } from "../../../contract/recorder.js";
 import { sample } from "../../../contract/samples.js";
-import { engine, openDisk, someOf } from "../../../helpers/disk-store.js";
+import { appending, engine, openDisk, someOf } from "../../../helpers/disk-store.js";
 import { endWorker } from "../../../helpers/ending-worker.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 
@@ -101,11 +101,11 @@ test("the disk outbox starts no thread once it is closed, whatever it is asked",
 test("the disk outbox stores nothing of what was asked before the callers have heard of a failure: it would overtake", async () => {
   const limits = { maxBytes: 2 ** 26, maxDeadLetters: 10, rememberMs: 60_000, leaseMs: 60_000 };
   const link = openLink(
-    { path: join(scratchDirectory(), "outbox.db"), engine, ...limits },
+    { path: join(scratchDirectory(), "outbox.db"), engine, owner: "me", clientId: undefined, ...limits },
     { onDone() {}, underWay: () => [] },
   );
   onTestFinished(() => link.close());
-  const append = (event: OutboxEvent) => link.ask({ type: "append", event });
+  const append = (event: OutboxEvent) => link.ask(appending(event));
   const events = someOf("payment", 600);
   const [poison, ...others] = [{ ...sample("payment"), createdAt: "no time" as never }, ...events];
 

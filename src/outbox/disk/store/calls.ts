@@ -1,0 +1,97 @@
+import type { OutboxEvent } from "../../../conversion/events.js";
+import type { Capacity, Claim, Verdict } from "../../claim.js";
+import type { DurableStorage } from "../../durable.js";
+import type { Counts } from "../../queue/counts.js";
+import type { Database } from "../../queue/database.js";
+import { lastEventsIn } from "../../queue/last-events.js";
+import type { QueueClaim } from "../../queue/leases.js";
+import { pagesOf } from "../../queue/personal.js";
+import type { Queue } from "../../queue/queue.js";
+
+/** A claim as it is sent between threads. */
+export interface DiskClaim
+  extends Claim,
+    Pick<QueueClaim, "seq" | "visitor" | "endpoint" | "dueAt" | "isAsked"> {}
+
+/** What finds a claimed event again. */
+export type Claimed = Omit<DiskClaim, "isHeld" | "lane">;
+
+/** What the store does for each call alone. */
+export function createSingleCalls(database: Database, queue: Queue, counts: Counts) {
+  const { deadLetters, personal, holding, unanswered, cancel } = queue;
+  return {
+    ...deadLetters,
+    unanswered,
+    cancel,
+    page: personal.page,
+    /** Resolves to how many events were removed. */
+    erase: personal.remove,
+    /** Resolves to how many payments waited. */
+    hold: holding.hold,
+    last: (limit: number) => lastEventsIn(database, limit),
+    count: () => counts.take(),
+    /** Scheduled payments become due. */
+    async releaseAll(): Promise<void> {
+      while (counts.scheduled() > 0 && (await queue.release()) > 0);
+    },
+    async claim(capacity: Capacity): Promise<DiskClaim[]> {
+      const claims = await queue.claim(capacity);
+      return claims.map(({ isHeld: _, leasedSince: __, ...each }) => each);
+    },
+  };
+}
+
+export type SingleCalls = Omit<ReturnType<typeof createSingleCalls>, "decided">;
+
+/** What the host asks of the thread, or the command of the file. */
+export interface Calls extends SingleCalls {
+  append(event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
+  /** Resolves to whether it had an effect: the event may be another process's by now. */
+  settle(claimed: Claimed, verdict: Verdict): Promise<boolean>;
+}
+
+/** A call as a message. */
+export type Call = {
+  [Name in keyof Calls]: { readonly name: Name; readonly args: Readonly<Parameters<Calls[Name]>> };
+}[keyof Calls];
+
+/** Calls of which each becomes a message. */
+export function callsThrough(ask: (call: Call) => Promise<unknown>): Calls {
+  return new Proxy({} as Calls, {
+    get:
+      (_, name) =>
+      (...args: unknown[]) =>
+        ask({ name, args } as unknown as Call),
+  });
+}
+
+export function claimedOf({ isHeld: _, lane: __, ...claimed }: DiskClaim): Claimed {
+  return claimed;
+}
+
+/**
+ * What a file's users ask for, apart from delivery. Calls `onQueued` when dead letters were queued
+ * again.
+ */
+export function storageOf(calls: Calls, onQueued: () => void = () => {}) {
+  async function queuing<T>(call: Promise<T>): Promise<T> {
+    const result = await call;
+    onQueued();
+    return result;
+  }
+
+  return {
+    look: calls.count,
+    deadLetters: {
+      list: calls.list,
+      sums: calls.sums,
+      ids: calls.ids,
+      retry: (id) => queuing(calls.retry(id)),
+      retryAll: (filter) => queuing(calls.retryAll(filter)),
+      discard: calls.discard,
+    },
+    unanswered: calls.unanswered,
+    cancel: calls.cancel,
+    personal: { pages: () => pagesOf(calls.page), remove: calls.erase },
+  } satisfies Partial<DurableStorage<DiskClaim>>;
+}
