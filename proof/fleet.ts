@@ -18,7 +18,7 @@ import { CONCURRENCY, runWorker, type Task, type WorkerOptions } from "./fleet/w
 import { type Kind, kindFrom, open, startServer } from "./outboxes/server.js";
 import { allHold, figures } from "./shared/figures.js";
 import { commandLine } from "./shared/options.js";
-import { answer, outOfOrderIn, repeatedIn, startService } from "./shared/service.js";
+import { answer, fateOf, startService } from "./shared/service.js";
 import { keyOf } from "./shared/tracker.js";
 
 const {
@@ -136,27 +136,24 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
 
   function judge(known: readonly { id: string }[], dead: readonly DeadLetter[]): boolean {
     const { arrivals, requests } = service;
-    const there = new Set(arrivals.map(({ key }) => key));
     const unconfirmed = dead.filter(({ reason, kind }) => reason === "unconfirmed" && kind === "payment");
-    const isHeld = new Set(unconfirmed.map(({ id }) => keyOf(id)));
+    const held = unconfirmed.map(({ id }) => keyOf(id));
     const interrupted = unconfirmed.filter(({ code }) => code === "ERR_INTERRUPTED").length;
     const keys = known.map(({ id }) => keyOf(id));
-    const lost = total - keys.filter((key) => there.has(key) || isHeld.has(key)).length;
-    const twice = repeatedIn(arrivals);
-    const paymentsTwice = twice.filter(({ isPayment }) => isPayment).length;
+    const { lost, paymentsTwice, othersTwice, outOfOrder } = fateOf(keys, arrivals, held);
     for (const error of errors.slice(0, 5)) console.log(`error: ${error}`);
     return allHold(
       figures(
         ["requests", requests],
         ["requests refused", counts.refused],
         ["requests cut off", counts.cutOff],
-        ["events lost", lost, { atMost: 0 }],
-        ["events out of order", outOfOrderIn(arrivals), { atMost: 0 }],
+        ["events lost", total - keys.length + lost, { atMost: 0 }],
+        ["events out of order", outOfOrder, { atMost: 0 }],
         ["payments twice", paymentsTwice, { atMost: 0 }],
-        ["others twice, after an attempt of which it is unknown how it ended", twice.length - paymentsTwice],
+        ["others twice, after an attempt of which it is unknown how it ended", othersTwice],
         ["payments held: interrupted", interrupted, { atMost: (KILLS + WORKERS) * CONCURRENCY }],
-        ["payments held: without an answer", isHeld.size - interrupted, { atMost: counts.cutOff }],
-        ["other dead letters", dead.length - isHeld.size, { atMost: 0 }],
+        ["payments held: without an answer", held.length - interrupted, { atMost: counts.cutOff }],
+        ["other dead letters", dead.length - held.length, { atMost: 0 }],
         ["errors", errors.length, { atMost: 0 }],
         ["events a second, kills, restart and retries included", Math.round(total / seconds)],
       ),

@@ -1,6 +1,6 @@
 import type { EventKind, Outbox } from "express-affiliate";
 import { secondsUntil } from "../shared/seconds-until.js";
-import { answer, type Conduct, outOfOrderIn, repeatedIn, startService } from "../shared/service.js";
+import { answer, type Conduct, fateOf, startService } from "../shared/service.js";
 import { keyOf, trackerOf, trackNth } from "../shared/tracker.js";
 import { faults } from "./service.js";
 
@@ -63,16 +63,17 @@ export async function prove(name: string, { outbox, end }: Opened) {
 
   const { arrivals, requests } = service;
   const letters = await tracker.deadLetters.list({ limit: 1_000, reason: "unconfirmed" });
-  const known = new Set([...arrivals.map(({ key }) => key), ...letters.map(({ id }) => keyOf(id))]);
-  const lost = tracked.filter((key) => !known.has(key)).length;
-  const paidTwice = repeatedIn(arrivals).filter(({ isPayment }) => isPayment).length;
-  const outOfOrder = outOfOrderIn(arrivals);
+  const { lost, paymentsTwice, outOfOrder } = fateOf(
+    tracked,
+    arrivals,
+    letters.map(({ id }) => keyOf(id)),
+  );
   await tracker.close({ timeoutMs: 1_000 });
   await service.goAway();
   await end?.();
   return {
     ...{ name, requests },
-    measured: `of ${tracked.length}: lost ${lost}, paid twice ${paidTwice}, out of order ${outOfOrder}, held ${letters.length}`,
-    isKept: lost + paidTwice + outOfOrder === 0 && letters.length <= MOST_HELD,
+    measured: `of ${tracked.length}: lost ${lost}, paid twice ${paymentsTwice}, out of order ${outOfOrder}, held ${letters.length}`,
+    isKept: lost + paymentsTwice + outOfOrder === 0 && letters.length <= MOST_HELD,
   };
 }

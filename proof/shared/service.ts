@@ -116,23 +116,33 @@ function askedIn({ url = "", headers }: IncomingMessage, text: string): Asked {
   };
 }
 
-/** How often each event was taken, by its key. */
-export function timesOf(arrivals: readonly Arrival[]): ReadonlyMap<string, number> {
-  const times = new Map<string, number>();
-  for (const { key } of arrivals) times.set(key, (times.get(key) ?? 0) + 1);
-  return times;
-}
-
 /** Those that were taken before. */
-export function repeatedIn<Known extends Pick<Arrival, "key">>(arrivals: readonly Known[]): Known[] {
+export function repeatedIn(arrivals: readonly Arrival[]): Arrival[] {
   const seen = new Set<string>();
   return arrivals.filter(({ key }) => seen.has(key) || !seen.add(key));
 }
 
+/**
+ * What became of events: how many reached the service, and how many of these keys did not and are not
+ * held either; what the service took twice, and out of its visitor's order.
+ */
+export function fateOf(keys: Iterable<string>, arrivals: readonly Arrival[], held: Iterable<string>) {
+  const there = new Set(arrivals.map(({ key }) => key));
+  const known = new Set([...there, ...held]);
+  const again = repeatedIn(arrivals);
+  const paymentsTwice = again.filter(({ isPayment }) => isPayment).length;
+  return {
+    arrived: there.size,
+    lost: [...keys].filter((key) => !known.has(key)).length,
+    paymentsTwice,
+    othersTwice: again.length - paymentsTwice,
+    outOfOrder: outOfOrderIn(arrivals, new Set(again)),
+  };
+}
+
 /** How many events were taken for the first time after a later one of their visitor. */
-export function outOfOrderIn(arrivals: readonly Arrival[]): number {
+function outOfOrderIn(arrivals: readonly Arrival[], again: ReadonlySet<Arrival>): number {
   const last = new Map<string, number>();
-  const again = new Set(repeatedIn(arrivals));
   return arrivals.filter((arrival) => {
     const { visitor, nth } = arrival;
     const before = last.get(visitor) ?? 0;

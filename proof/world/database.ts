@@ -2,10 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Kind, type Opened, open, type Server, startServer, UNFLUSHED } from "../outboxes/server.js";
 import { type Figure, figuresOf } from "../shared/figures.js";
 import { secondsUntil } from "../shared/seconds-until.js";
-import { startService } from "../shared/service.js";
+import { fateOf, startService } from "../shared/service.js";
 import { keyOf, trackerOf } from "../shared/tracker.js";
 import type { Part } from "./shared/part.js";
-import { fateOf, paymentOf } from "./shared/payments.js";
+import { paymentOf } from "./shared/payments.js";
 
 /** A database server to which something happens again and again while payments are reported. */
 interface Case {
@@ -128,7 +128,11 @@ async function prove(each: Case, times: number): Promise<Figure[]> {
   await Promise.all([end(), others.end()]);
   await server.destroy();
   await service.goAway();
-  const { lost, twice } = fateOf(queued, service, letters);
+  const { lost, paymentsTwice } = fateOf(
+    queued,
+    service.arrivals,
+    letters.map(({ id }) => keyOf(id)),
+  );
   const bound = each.mayLose ? {} : { atMost: 0 };
   const unnoticed = (atMost: number) => (each.isUnnoticed ? { atMost } : {});
   const said = (word: string) => words.filter((one) => one === word).length;
@@ -141,7 +145,7 @@ async function prove(each: Case, times: number): Promise<Figure[]> {
     ["receipts that do not say queued", words.length - queued.length, { atMost: 0 }],
     ["still queued", waiting, { atMost: 0 }],
     ["lost", lost, bound],
-    ["recorded twice", twice, bound],
+    ["recorded twice", paymentsTwice, bound],
     ["held", letters.length, unnoticed(0)],
   );
 }

@@ -3,12 +3,12 @@ import { diskOutbox } from "express-affiliate/disk";
 import { type Figure, figuresOf } from "../shared/figures.js";
 import { scratch } from "../shared/scratch.js";
 import { secondsUntil } from "../shared/seconds-until.js";
-import { answer, type Service, startService } from "../shared/service.js";
+import { answer, fateOf, type Service, startService } from "../shared/service.js";
 import { keyOf, trackerOf } from "../shared/tracker.js";
 import { type Gateway, startGateway } from "./programs/gateway.js";
 import { startNginx } from "./programs/nginx.js";
 import type { Part } from "./shared/part.js";
-import { fateOf, paymentOf } from "./shared/payments.js";
+import { paymentOf } from "./shared/payments.js";
 
 const CONCURRENCY = 8;
 const PAYMENTS_A_SECOND = 20;
@@ -142,7 +142,11 @@ async function prove(gatewayName: string, scenario: Scenario): Promise<Figure[]>
   const { queued } = tracker.stats();
 
   const held = await tracker.deadLetters.list({ limit: 1_000, reason: "unconfirmed" });
-  const { lost, twice } = fateOf([...payments], service, held);
+  const { lost, paymentsTwice } = fateOf(
+    payments,
+    service.arrivals,
+    held.map(({ id }) => keyOf(id)),
+  );
   await tracker.close();
   await gateway.stop();
   await service.goAway();
@@ -152,7 +156,7 @@ async function prove(gatewayName: string, scenario: Scenario): Promise<Figure[]>
     `${gatewayName}: ${name}`,
     ["payments", payments.size],
     ["lost", lost, { atMost: 0 }],
-    ["recorded twice", twice, { atMost: 0 }],
+    ["recorded twice", paymentsTwice, { atMost: 0 }],
     ["held", held.length, { atMost: mostHeld }],
     ["a payment that waited got through after", first, { unit: "s", atMost }],
     ["all that waited has gone after", all, { unit: "s" }],

@@ -3,7 +3,7 @@ import { startChild } from "../shared/child.js";
 import { type Figure, figuresOf } from "../shared/figures.js";
 import { scratch } from "../shared/scratch.js";
 import { secondsUntil } from "../shared/seconds-until.js";
-import { repeatedIn, startService, wellAfter } from "../shared/service.js";
+import { fateOf, repeatedIn, startService, wellAfter } from "../shared/service.js";
 import { keyOf } from "../shared/tracker.js";
 import type { DiskHostOptions } from "./processes/disk-host.js";
 import type { Part } from "./shared/part.js";
@@ -50,7 +50,7 @@ async function killed(goesOn: "alone" | "another" | "container") {
   const underWay = cutOff.size;
   await successor.kill();
   await service.goAway();
-  const paymentsTwice = repeatedIn(service.arrivals).filter(({ isPayment }) => isPayment).length;
+  const { paymentsTwice } = fateOf([], service.arrivals, held);
   return { underWay, others, claims, lost: missing(), held: held.size, paymentsTwice };
 }
 
