@@ -1,5 +1,5 @@
 /**
- * `npm run bench`, or `npm run bench -- --quick`, or `npm run bench -- --only host`
+ * `npm run bench`, or `npm run bench -- --quick`, or `npm run bench -- --only backlog`
  *
  * What the package costs a host, measured against a host without it, or with what one would write
  * without it, in the same run. Prints it, writes it to bench/results/, and on Node 20 puts its
@@ -21,7 +21,6 @@ import { benchAnswers } from "./sections/answers.js";
 import { benchBacklog } from "./sections/backlog.js";
 import { benchBurst } from "./sections/burst.js";
 import { benchHandOver } from "./sections/hand-over.js";
-import { benchHost } from "./sections/host.js";
 import { benchMainThread } from "./sections/main-thread.js";
 import { benchStartUp } from "./sections/start-up.js";
 
@@ -30,7 +29,6 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   backlog: benchBacklog,
   burst: benchBurst,
   "main-thread": benchMainThread,
-  host: benchHost,
   "start-up": benchStartUp,
   "hand-over": benchHandOver,
 };

@@ -1,19 +1,16 @@
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { affiliate, memoryOutbox, type Outbox, type Receipt } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { Pool } from "undici";
-import { createMarked } from "./marked.js";
 import { PATH, POST, payment, visitor } from "./payments.js";
 import { scratch } from "./scratch.js";
 import { argument, say } from "./task.js";
 
 /**
  * Who delivers: this package from one of its outboxes, or a host without it. `disk, storing` is
- * handed the payments just before. `undici, marked` is the least that knows of each payment, on the
- * disk, that it is under way.
+ * handed the payments just before.
  */
-export type Carrier = "memory" | "disk" | "disk, storing" | "undici" | "undici, marked";
+export type Carrier = "memory" | "disk" | "disk, storing" | "undici";
 
 export type DeliveryReport = typeof report;
 
@@ -31,7 +28,6 @@ export interface DeliveryArgument {
 
 const { carrier, service, events, isWarm, sockets, concurrency } = argument as DeliveryArgument;
 const warmUp = isWarm ? events : 0;
-const isFromFile = ["disk", "undici, marked"].includes(carrier);
 const pool = new Pool(service, { connections: sockets });
 
 interface Work {
@@ -81,13 +77,6 @@ function withTracker(outbox: Outbox): Work {
   };
 }
 
-function markedOnly(): Work {
-  const marked = createMarked(join(scratch(), "marked.db"), sockets, post);
-  marked.store(Array.from({ length: warmUp + events }, (_, nth) => bodyOf(nth)));
-  marked.start();
-  return { deliver: untilLeft(() => marked.left) };
-}
-
 async function post(body: string): Promise<unknown> {
   const answer = await pool.request({ path: PATH, ...POST, body });
   return answer.body.json();
@@ -120,8 +109,6 @@ function workOf(): Work | Promise<Work> {
       return withTracker(diskOutbox({ directory: scratch() }));
     case "undici":
       return withoutTracker();
-    case "undici, marked":
-      return markedOnly();
     case "disk":
       return fromFile();
   }
@@ -129,7 +116,7 @@ function workOf(): Work | Promise<Work> {
 
 const work = await workOf();
 work.prepare?.(warmUp);
-await work.deliver(isFromFile ? events : 0);
+await work.deliver(carrier === "disk" ? events : 0);
 work.prepare?.(events);
 const began = performance.now();
 const before = process.cpuUsage();

@@ -79,18 +79,6 @@ const FIGURES: readonly Figure[] = [
     },
   ]),
   {
-    name: "at-once-marked",
-    is: "the same, of bare undici that notes on the disk which payments are under way",
-    ...{ of: "Delivering", column: "of undici", like: { carrier: "undici, marked" }, show: percent },
-  },
-  ...["disk", "memory", "undici"].map(
-    (way): Figure => ({
-      name: `saturated-${way}`,
-      is: `of 100 events, delivered meanwhile by a host that can do no more, ${way}`,
-      ...{ of: "The host", column: "delivered of 100", like: { way }, show: whole },
-    }),
-  ),
-  {
     name: "waiting-memory",
     is: "heap of an event that waits, memory",
     ...{ of: "Handing over", column: "bytes of heap", like: handedOver("memory"), show: bytes },

@@ -1,11 +1,10 @@
 import { createServer, type ServerResponse } from "node:http";
 import { addressOf, argument, say } from "./task.js";
 
-export type ServiceReport = ReturnType<typeof report>;
+export type ServiceReport = typeof ready;
 
 /** How long it takes to answer, in milliseconds. */
 const { answersInMs = 0 } = argument as { answersInMs?: number };
-let received = 0;
 
 function answer(res: ServerResponse): void {
   res.writeHead(200, { "content-type": "application/json" });
@@ -14,14 +13,12 @@ function answer(res: ServerResponse): void {
 
 /** A tracking service that costs as little as it can. */
 const server = createServer({ keepAliveTimeout: 60_000 }, (req, res) => {
-  received++;
   req.resume();
   req.once("end", () => {
     if (answersInMs > 0) setTimeout(answer, answersInMs, res);
     else answer(res);
   });
 }).listen(0, "127.0.0.1");
-const url = await addressOf(server);
-const report = () => ({ url, received });
+const ready = { url: await addressOf(server) };
 
-say(report(), report);
+say(ready);

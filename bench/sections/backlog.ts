@@ -7,7 +7,7 @@ export async function benchBacklog(bench: Bench): Promise<void> {
   const rows = await compare(bench, {
     what: "backlog",
     rounds: 5,
-    carriers: ["undici", "memory", "undici, marked", "disk"],
+    carriers: ["undici", "memory", "disk"],
     cases: [{ answersInMs: 0, events: 20_000 }],
     isWarm: true,
     sockets: SOCKETS,
@@ -18,8 +18,7 @@ export async function benchBacklog(bench: Bench): Promise<void> {
     `A backlog of 20,000 payments, to a service that answers at once, ${SOCKETS} requests at a ` +
       `time (\`delivery.concurrency\` is ${FOR_EIGHT_TO_AN_ENDPOINT} for that: one endpoint has three quarters of it). ` +
       "`undici` is its bare `pool.request`, which keeps no order, and forgets what fails. `memory` has just been handed " +
-      "all, in one turn of the event loop; `disk` finds it in its file, as after an outage or a restart. `undici, marked` is the " +
-      "least that knows on the disk, as `disk` does, which payments are under way: bare `undici`, and one row in SQLite. `µs of processor` is the time of all " +
+      "all, in one turn of the event loop; `disk` finds it in its file, as after an outage or a restart. `µs of processor` is the time of all " +
       "threads of the process for an event. What is a share of undici's is a share within the same round.",
     rows,
   );

@@ -6,7 +6,6 @@ import type { ServiceReport } from "../service.js";
 import { medianOf } from "../statistics.js";
 
 const WAYS: readonly Way[] = ["disk", "memory", "undici", "unkept", "none"];
-const CONNECTIONS = 16;
 const PAIRS = 4;
 
 /** What tracking a request costs the host's main thread. */
@@ -53,7 +52,7 @@ async function costsOf(way: Way, quick: boolean) {
 /** Microseconds of the main thread for each request, with what it leaves to be delivered. */
 async function costOfSlice(host: Child<HostReport>, requests: number, isTracked: boolean): Promise<number> {
   const before = (await host.report()).mainThreadMicros;
-  const { answered } = await load(host, { connections: CONNECTIONS, isTracked, requests });
+  await load(host, requests, isTracked);
   await delivered(host);
-  return ((await host.report()).mainThreadMicros - before) / answered;
+  return ((await host.report()).mainThreadMicros - before) / requests;
 }
