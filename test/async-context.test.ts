@@ -9,11 +9,8 @@ import {
   type Outbox,
 } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { expect, it, onTestFinished } from "vitest";
-import { type Claim, type Deliver, UNTRIED } from "../src/outbox/claim.js";
-import { endpointOf } from "../src/service/endpoints.js";
 import { order } from "./helpers/conversions.js";
 import { describeWithMariaDb } from "./helpers/mysql.js";
 import { pay } from "./helpers/pay.js";
@@ -88,47 +85,8 @@ function testContexts(name: string, create: () => Outbox | Promise<Outbox>): voi
   });
 }
 
-/**
- * An outbox of a host's own, which knows nothing of contexts: it delivers at once, in that of its
- * caller.
- */
-function impatientOutbox(): Outbox {
-  let to: Deliver | undefined;
-  let queued = 0;
-
-  async function carry(event: Claim["event"], history: Claim["history"] = UNTRIED): Promise<void> {
-    const endpoint = endpointOf(event);
-    const lane = to?.capacity().lanes.find((each) => each.endpoint === endpoint);
-    if (!to || !lane) return later(50, event, history);
-    const verdict = await to.deliver({ event, lane, history, interrupted: false, queuedAt: event.createdAt });
-    to.settled(event, history.attempts, verdict);
-    if (verdict.type === "retry") later(verdict.inMs, event, verdict.history);
-    else if (verdict.type === "release") later(50, event, history);
-    else queued--;
-  }
-
-  function later(ms: number, event: Claim["event"], history: Claim["history"]): void {
-    setTimeout(() => void carry(event, history), ms).unref();
-  }
-
-  return {
-    ...recordingOutbox(),
-    name: "impatient",
-    async add(event) {
-      queued++;
-      void carry(event);
-      return "queued";
-    },
-    start(deliver) {
-      to = deliver;
-    },
-    counts: () => ({ queued, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null }),
-  };
-}
-
 testContexts("memoryOutbox", () => memoryOutbox());
 testContexts("diskOutbox", () => diskOutbox({ directory: scratchDirectory() }));
-testContexts("an outbox of the host's own that delivers as it is given an event", impatientOutbox);
 describeWithPostgres("in a Postgres database", ({ create }) =>
   testContexts("postgresOutbox", () => create()),
 );

@@ -68,7 +68,7 @@ export class Head {
   }
 
   /** What `writeHead` is to be called with. */
-  changed(changes: readonly ((head: Head) => void)[]): readonly unknown[] {
+  changed(changes: Watch["changes"]): readonly unknown[] {
     for (const change of changes) change(this);
     if (this.#cookies.size > 0) this.#addCookies();
     if (!this.#isChanged) return this.#args;
@@ -132,15 +132,15 @@ export class Head {
 }
 
 interface Watch {
-  readonly changes: ((head: Head) => void)[];
+  readonly changes: Set<(head: Head) => void>;
   readonly sight: ((status: number) => void)[];
 }
 
 const watches = new WeakMap<Response, Watch>();
 
-/** Calls `change` as the head is written, whoever writes it; again if Node refuses that head. */
+/** Calls `change` once as the head is written, whoever writes it; again if Node refuses that head. */
 export function changeHead(res: Response, change: (head: Head) => void): void {
-  watchOf(res).changes.push(change);
+  watchOf(res).changes.add(change);
 }
 
 /** Calls `see` with the status once a head is written, before its first byte leaves. */
@@ -152,13 +152,13 @@ export function seeHead(res: Response, see: (status: number) => void): void {
 function watchOf(res: Response): Watch {
   const present = watches.get(res);
   if (present) return present;
-  const watch: Watch = { changes: [], sight: [] };
+  const watch: Watch = { changes: new Set(), sight: [] };
   watches.set(res, watch);
   // Middleware above may have replaced it too, and may change the status.
   const { writeHead } = res;
   res.writeHead = function affiliateWriteHead(...args: unknown[]) {
     if (res.headersSent) return Reflect.apply(writeHead, this, args);
-    const head = watch.changes.length > 0 ? new Head(res, args) : undefined;
+    const head = watch.changes.size > 0 ? new Head(res, args) : undefined;
     try {
       const changed = harmless(() => head?.changed(watch.changes)) ?? args;
       const result = Reflect.apply(writeHead, this, changed);
@@ -225,11 +225,7 @@ export function keepFromSharedCaches(head: Head): void {
  * loaded, or that was opened before consent, could be shown without a request, and be no click.
  */
 export function askBeforeEachUse(head: Head): void {
-  const [type = "text/html"] = head.get("Content-Type");
-  if (!/^text\/html\b/i.test(type)) return;
-  const said = head.get("Cache-Control").join(", ");
-  if (/\bno-cache$/i.test(said)) return;
-  head.set("Cache-Control", said ? `${said}, no-cache` : "no-cache");
+  head.set("Cache-Control", [...head.get("Cache-Control"), "no-cache"].join(", "));
 }
 
 /** Drops what lets a shared cache keep the response. `no-store` stays: it forbids that too. */

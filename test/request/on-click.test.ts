@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import type { Request, RequestHandler } from "express";
+import type { Request } from "express";
 import fc from "fast-check";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
@@ -61,37 +61,35 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect(all[0]).not.toHaveProperty("source");
   });
 
-  it("keeps to its own host, whatever the path and the Host header say", async () => {
+  it.each<[string, string, Record<string, string>, string | undefined]>([
+    ["a path with two slashes", "//evil.example/?ref=A", {}, "http://shop.example//evil.example/?ref=A"],
+    ["credentials", "/?ref=A", { Host: "user:pass@shop.example" }, "http://shop.example/?ref=A"],
+    ["a host that has no address", "/?ref=A", { Host: "a b<>" }, undefined],
+    [
+      "a proxy's name for this host, which begins with the visitor's",
+      "/?ref=A",
+      { Host: "shop.example.internal:8080", "X-Forwarded-Host": "shop.example" },
+      "http://shop.example/?ref=A",
+    ],
+  ])("keeps to the address that the visitor sees, with %s", async (_, path, headers, clickedUrl) => {
     const { app, tracker, visit, clicks } = await landing();
+    app.set("trust proxy", true);
     app.get(/./, tracker.onClick(), (_req, res) => void res.end());
-    await visit("//evil.example/?ref=ALICE");
-    await visit("/?ref=BOB", { Host: "user:pass@shop.example" });
-    const all = await clicks();
-    expect(all).toHaveLength(2);
-    for (const { clickedUrl } of all) expect(clickedUrl).toMatch(/^http:\/\/shop\.example\//);
+    expect((await visit(path, headers)).status).toBe(200);
+    expect((await clicks()).map((click) => click.clickedUrl)).toEqual([clickedUrl]);
   });
 
-  it("replaces the cookies that it set before it had a `domain`, so that the last click counts", async () => {
-    const { app, tracker, visit } = await landing();
-    app.get("/later", tracker.onClick({ domain: "shop.example" }), (req, res) => {
-      res.json(req.affiliate?.snapshot());
-    });
-    const first = await visit("/?ref=ALICE");
-    const last = await visit("/later?ref=BOB", { Cookie: sentBack(first) });
-    // A browser keeps both, and sends the older one first.
-    const jar = new Map<string, string>();
-    for (const line of [first, last].flatMap(cookiesOf)) {
-      const [pair = ""] = line.split(";");
-      const key = `${pair.split("=")[0]} of ${/Domain=([^;]+)/.exec(line)?.[1] ?? "this host"}`;
-      if (line.includes("Max-Age=0;")) jar.delete(key);
-      else jar.set(key, pair);
-    }
-    const { body } = await visit("/later", { Cookie: [...jar.values()].join("; ") });
-    expect(body).toEqual(last.body);
-    expect(body).not.toEqual(first.body);
+  it("ends the cookies that it set before it had a `domain`, which are older and would win", async () => {
+    const { visit } = await landing({ domain: "shop.example" });
+    const Cookie = "svc_click_id=c1; svc_session_id=s1";
+    const ended = cookiesOf(await visit("/?ref=BOB", { Cookie })).filter((line) => /Max-Age=0;/.test(line));
+    expect(ended).toEqual([
+      expect.stringMatching(/^svc_click_id=;(?!.*Domain)/),
+      expect.stringMatching(/^svc_session_id=;(?!.*Domain)/),
+    ]);
     // There, a browser refuses cookies of that domain.
-    const elsewhere = await visit("/later?ref=BOB", { Cookie: sentBack(first), Host: "shop.test" });
-    expect(cookiesOf(elsewhere).filter((line) => line.includes("Max-Age=0;"))).toEqual([]);
+    const elsewhere = await visit("/?ref=BOB", { Cookie, Host: "shop.test" });
+    expect(cookiesOf(elsewhere).join()).not.toContain("Max-Age=0;");
   });
 
   it("sets Secure on https and the domain of its options", async () => {
@@ -111,24 +109,12 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     ["PUBLIC", "private"],
     ['private="set-cookie, x", no-cache', "private, no-cache"],
     ["max-age=1, stale-while-revalidate=9", "private, max-age=1, stale-while-revalidate=9"],
-  ])("is kept out of shared caches where the handler says %j", async (said, kept) => {
+  ])("is kept out of shared caches if the handler says %j", async (said, kept) => {
     const { app, tracker, visit } = await landing();
-    const handlers: Record<string, RequestHandler> = {
-      "/set": hello({ "Cache-Control": said }),
-      "/head": (_req, res) => void res.writeHead(200, { "Cache-Control": said }).end("hello"),
-      "/flush": (_req, res) => {
-        res.setHeader("Cache-Control", said);
-        res.flushHeaders();
-        res.end("hello");
-      },
-    };
-    for (const [path, handler] of Object.entries(handlers)) {
-      app.get(path, tracker.onClick(), handler);
-      const response = await visit(`${path}?ref=ALICE`);
-      expect(cookiesOf(response)).toHaveLength(2);
-      expect(response.get("Cache-Control")).toBe(kept);
-      expect((await visit(path)).get("Cache-Control")).toBe(said);
-    }
+    app.get("/said", tracker.onClick(), hello({ "Cache-Control": said }));
+    const response = await visit("/said?ref=ALICE");
+    expect([cookiesOf(response).length, response.get("Cache-Control")]).toEqual([2, kept]);
+    expect((await visit("/said")).get("Cache-Control")).toBe(said);
   });
 
   const opened = { "Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate" };
@@ -152,22 +138,18 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect((await visit("/public?page=2", headers)).get("Cache-Control")).toBe("public, max-age=600");
   });
 
-  it("lets browsers keep what is no page, whoever asked", async () => {
-    const { app, tracker, visit } = await landing();
-    app.get("/logo.svg", tracker.onClick(), (_req, res) => {
-      res.set("Cache-Control", "public, max-age=600").type("svg").send("<svg/>");
-    });
-    expect((await visit("/logo.svg?ref=header", image)).get("Cache-Control")).toBe("private, max-age=600");
-  });
-
-  it("keeps the response to a reload out of shared caches, too, and that to HEAD", async () => {
-    const { app, server, tracker, visit } = await landing();
+  it("keeps the responses to a reload, HEAD and POST out of shared caches, too, which are no clicks", async () => {
+    const { app, server, tracker, visit, clicks } = await landing();
     app.get("/public", tracker.onClick(), hello({ "Cache-Control": "public" }));
     const first = await visit("/public?ref=ALICE");
     const again = await visit("/public?ref=ALICE", { Cookie: sentBack(first) });
     const head = await request(server).head("/public?ref=ALICE");
-    for (const response of [first, again, head]) expect(response.get("Cache-Control")).toBe("private");
-    expect(cookiesOf(head)).toEqual([]);
+    const posted = await request(server)
+      .post("/?ref=BOB")
+      .set({ Accept: "text/html", "User-Agent": FIREFOX });
+    for (const response of [first, again, head, posted])
+      expect(response.get("Cache-Control")).toBe("private");
+    expect([cookiesOf(head), cookiesOf(posted), (await clicks()).length]).toEqual([[], [], 1]);
   });
 
   it("takes away what speaks to a CDN alone", async () => {
@@ -243,24 +225,16 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     const tossed = sentBack(response).replaceAll("__Host-", "");
     expect((await visit("/", { Cookie: tossed })).body).toEqual({});
 
-    for (const domain of ["shop.example", ".shop.example"]) {
-      expect(() => tracker.onClick({ domain })).toThrow(
-        "onClick: `domain` must be left out: browsers refuse a cookie `__Host-svc_click_id` with a domain",
-      );
+    expect(() => tracker.onClick({ domain: ".shop.example" })).toThrow(
+      "onClick: `domain` must be left out: browsers refuse a cookie `__Host-svc_click_id` with a domain",
+    );
+    for (const option of ["cookieName", "session"]) {
+      const named = (await landing({}, { [option]: "__Host-own" })).tracker;
+      expect(() => named.onClick({ domain: "shop.example" })).toThrow("refuse a cookie `__Host-own`");
     }
     expect(() => tracker.keepClickId()).toThrow("Leave out either `keepClickId` or the option `signed`");
     expect(lines).toEqual([]);
   });
-
-  it.each(["cookieName", "session"])(
-    "refuses a domain with a `__Host-` name of the option `%s`",
-    async (option) => {
-      const { tracker } = await landing({}, { [option]: "__Host-own" });
-      expect(() => tracker.onClick({ domain: "shop.example" })).toThrow(
-        "browsers refuse a cookie `__Host-own`",
-      );
-    },
-  );
 
   it("sets a cookie whose name needs https as `Secure`, over plain http, too", async () => {
     const { visit } = await landing({}, { cookieName: "__Secure-click" });
@@ -407,12 +381,6 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect(await clicks()).toHaveLength(1);
   });
 
-  it("sees no click in a POST", async () => {
-    const { server, clicks } = await landing();
-    await request(server).post("/?ref=ALICE").set("Accept", "text/html").set("User-Agent", FIREFOX);
-    expect(await clicks()).toEqual([]);
-  });
-
   it.each([
     ["a prefetch", { ...opened, "Sec-Purpose": "prefetch" }],
     ["a prefetch through a proxy", { ...opened, "Sec-Purpose": "prefetch;anonymous-client-ip" }],
@@ -487,13 +455,6 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect(lines.filter((said) => said.includes(line ?? "isBot"))).toHaveLength(line === undefined ? 0 : 1);
   });
 
-  it("has the address that the visitor sees, though the proxy's name for this host begins with it", async () => {
-    const { app, visit, clicks } = await landing();
-    app.set("trust proxy", true);
-    await visit("/?ref=ALICE", { Host: "shop.example.internal:8080", "X-Forwarded-Host": "shop.example" });
-    expect(await clicks()).toMatchObject([{ clickedUrl: "http://shop.example/?ref=ALICE" }]);
-  });
-
   it("answers every query and header as if it were not there", async () => {
     const { visit, clicks } = await landing({ param: "r" });
     const names = ["r", "r[]", "r[a]", "__proto__", "r[__proto__]", "utm_source", "utm_source[x]"];
@@ -542,7 +503,9 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
         const response = await visit("/?ref=ALICE", Object.fromEntries(sent) as Record<string, string>);
         if (cookiesOf(response).length > 0) withCookies++;
         expect([response.status, response.get("Cache-Control")]).toEqual(
-          response.status === 503 ? [503, "no-store"] : [200, "private"],
+          response.status === 503
+            ? [503, "no-store"]
+            : [200, expect.stringMatching(/^private(, no-cache)?$/)],
         );
       }),
       { numRuns: 100 },
@@ -550,12 +513,6 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     const all = await clicks();
     expect(all).toHaveLength(withCookies);
     for (const { clickedUrl = "http:" } of all) expect(clickedUrl).toMatch(/^https?:/);
-  });
-
-  it("lives with a host that has no address to it", async () => {
-    const { visit, clicks } = await landing();
-    expect((await visit("/?ref=ALICE", { Host: "a b<>" })).status).toBe(200);
-    expect((await clicks())[0]).not.toHaveProperty("clickedUrl");
   });
 
   it("reports the click of a request without Host, as HTTP/1.0 allows", async () => {

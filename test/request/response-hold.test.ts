@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { Readable } from "node:stream";
 import { Worker } from "node:worker_threads";
 import type { Express, NextFunction, Request, RequestHandler, Response } from "express";
 import { memoryOutbox, type Payment } from "express-affiliate";
@@ -50,11 +49,7 @@ const compute = (ms: number) => {
 async function startHost(
   express: () => Express,
   routes: Record<string, Route>,
-  {
-    tracked = true,
-    storesAtOnce = true,
-    before,
-  }: { tracked?: boolean; storesAtOnce?: boolean; before?: RequestHandler } = {},
+  { storesAtOnce = true, before }: { storesAtOnce?: boolean; before?: RequestHandler } = {},
 ) {
   const stored = new SharedArrayBuffer(4);
   const outbox = Object.assign(memoryOutbox(), { storesAtOnce });
@@ -69,9 +64,7 @@ async function startHost(
   if (before) app.use(before);
   for (const [name, route] of Object.entries(routes)) {
     const [handler, ...after] = [route].flat() as [Handler, RequestHandler?];
-    const untracked = (req: Request, res: Response, next: NextFunction) =>
-      void (async () => handler(req, res, next))().catch(next);
-    app.post(`/${name}`, tracked ? tracker.onPayment(handler) : untracked, ...(after as RequestHandler[]));
+    app.post(`/${name}`, tracker.onPayment(handler), ...(after as RequestHandler[]));
   }
   const { port } = await serve(app);
   return {
@@ -85,7 +78,7 @@ async function startHost(
       });
       socket.on("error", () => {});
       await once(socket, "close");
-      return text.replace(/^(Date|ETag): .*\r\n/gm, "");
+      return text;
     },
     async visit(...paths: string[]): Promise<{ atFirstByte: number; text: string }> {
       Atomics.store(new Int32Array(stored), 0, 0);
@@ -95,8 +88,6 @@ async function startHost(
     },
   };
 }
-
-const lines = (size: number) => Readable.from(Array.from({ length: 20 }, () => "y".repeat(size)));
 
 /** A handler that goes on for a while after it has answered. */
 const answering =
@@ -184,43 +175,6 @@ const cutOff: Record<string, Route> = {
     process.nextTick(next, new Error("late"));
   }),
 };
-const unheld: Record<string, Route> = {
-  ...cutOff,
-  stream: (_req, res) => {
-    lines(5_000).pipe(res);
-    return order;
-  },
-  streamed: async (_req, res) => {
-    lines(5_000).pipe(res);
-    await once(res, "finish");
-    return order;
-  },
-  drained: async (_req, res) => {
-    for (let n = 0; n < 50; n++) if (!res.write("z".repeat(10_000))) await once(res, "drain");
-    res.end();
-    return order;
-  },
-  events: async (_req, res) => {
-    res.type("text/event-stream").flushHeaders();
-    await new Promise((resolve) => res.write("data: 1\n\n", resolve));
-    res.end("data: 2\n\n");
-    return order;
-  },
-  file: async (_req, res) => {
-    await new Promise<void>((resolve) => res.sendFile(import.meta.filename, () => resolve()));
-    return order;
-  },
-  throws: (_req, res) => {
-    res.json({ id: 1 });
-    throw new Error("late");
-  },
-  next: (_req, res, next) => {
-    res.json({ id: 1 });
-    next(new Error("late"));
-    return order;
-  },
-};
-
 describe.each(eachExpress)("the response on $name", ({ express }) => {
   it.each(Object.keys(sent))("leaves after the event is stored: %s", async (name) => {
     const { visit } = await startHost(express, sent);
@@ -245,16 +199,6 @@ describe.each(eachExpress)("the response on $name", ({ express }) => {
     expect(await visit("/slow")).toMatchObject({ atFirstByte: 0, text: expect.stringContaining('{"id":1}') });
     gone.resolve();
     await expect.poll(() => tracker.stats().queued).toBe(1);
-  });
-
-  it("is byte for byte what it would be without the tracker", async () => {
-    const handlers = { ...sent, ...unheld };
-    const tracked = await startHost(express, handlers);
-    const plain = await startHost(express, handlers, { tracked: false });
-    for (const name of Object.keys(handlers))
-      expect([name, await tracked.read(`/${name}`)]).toEqual([name, await plain.read(`/${name}`)]);
-    const inLine = ["/json", "/writes", "/stream", "/empty", "/corked", "/late"];
-    expect(await tracked.read(...inLine)).toBe(await plain.read(...inLine));
   });
 
   it.each(Object.keys(cutOff))("reaches the visitor, and its payment is reported: %s", async (name) => {
