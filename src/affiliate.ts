@@ -11,7 +11,6 @@ import { createJournal } from "./journal/journal.js";
 import type { Notices, Stats } from "./journal/notices.js";
 import type { AffiliateOptions } from "./options.js";
 import { shownLetters } from "./outbox/dead-letters.js";
-import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
 import type { OutboxCounts } from "./outbox/outbox.js";
 import type { Person } from "./outbox/personal-data.js";
 import { attributionFrom } from "./request/attribution-input.js";
@@ -57,9 +56,7 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
   if (passesUncalled(args, { name: "affiliate", written, warn: warnOnce })) return undefined as never;
   const [options] = args;
   const config = readConfig(options);
-  const { clientId, enabled, delivers, apiKey } = config;
-  // Otherwise nothing is opened, and nothing is there.
-  const outbox = enabled ? config.outbox : memoryOutbox();
+  const { clientId, enabled, delivers, apiKey, outbox } = config;
   const clock = systemClock;
   const hide = (text: string) => presentable(text, apiKey);
   const journal = createJournal({ logger: config.logger, clock, hide });

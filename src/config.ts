@@ -56,59 +56,72 @@ const ALONE =
   "must be one that another process delivers from, such as postgresOutbox, if `delivery` is false";
 const A_BASE_URL = "must be the service's address, such as https://tracking.example";
 
-const schema = z.strictObject({
-  baseUrl: z.union([z.string(), z.instanceof(URL)], { error: A_BASE_URL }),
-  clientId: z.int(positiveInteger).check(z.minimum(1, positiveInteger)),
-  apiKey: z.optional(
-    z.string({ error: "must be a string" }).check(
-      z.regex(/^[\x21-\x7e]+$/, {
-        error: "must be the key and nothing else: printable ASCII without spaces, not empty",
+/** Its messages do not repeat the address, which may contain a password. */
+const schemaFor = ({ allowInsecure, delivers }: { allowInsecure: boolean; delivers: boolean }) =>
+  z.strictObject({
+    baseUrl: z.union([z.string(), z.instanceof(URL)], { error: A_BASE_URL }).check(
+      z.refine((address) => problemWith(address, allowInsecure) === undefined, {
+        error: ({ input }) => problemWith(input as string | URL, allowInsecure),
       }),
     ),
-  ),
-  allowInsecure: flag(false),
-  cookieName: z._default(cookieName, "svc_click_id"),
-  cookiePrefix: z.optional(z.literal("__Host-", { error: 'must be "__Host-"' })),
-  session: z.optional(
-    z.union([cookieName, aFunction<(req: Request) => string | undefined>()], {
-      error: "must be a cookie's name or a function of the request",
-    }),
-  ),
-  consent: z.optional(aFunction<NonNullable<AffiliateOptions["consent"]>>()),
-  isBot: z.optional(aFunction<(req: Request) => boolean>()),
-  outbox: z.optional(
-    z.custom<Outbox>((value) => hasMethods(value, ["add", "start", "wake", "counts", "close"]), {
-      error: "must be an outbox, such as memoryOutbox()",
-    }),
-  ),
-  delivery: z.prefault(delivery, {}),
-  logger: z.optional(
-    z.custom<Logger>(
-      (value) => hasMethods(value, ["warn", "error"]) || hasMethods(value, ["warning", "error"]),
-      {
-        error: "must have the methods `warn` (or `warning`) and `error`, as console, pino and winston do",
-      },
+    clientId: z.int(positiveInteger).check(z.minimum(1, positiveInteger)),
+    apiKey: z.optional(
+      z.string({ error: "must be a string" }).check(
+        z.regex(/^[\x21-\x7e]+$/, {
+          error: "must be the key and nothing else: printable ASCII without spaces, not empty",
+        }),
+      ),
     ),
-  ),
-  enabled: flag(true),
-  waitUntil: z.optional(aFunction<(promise: Promise<void>, req: Request) => void>()),
-  proxy: z.optional(
-    z.union([z.string(), z.instanceof(URL)], { error: A_PROXY }).check(z.refine(isProxy, { error: A_PROXY })),
-  ),
-  confirmReferral: z._default(
-    z.enum(["login-session", "always", "never"], { error: 'must be "login-session", "always" or "never"' }),
-    "login-session",
-  ),
-  signed: z.optional(
-    z.custom<string | readonly string[]>(areSecrets, {
-      error: "must be a secret of at least 16 bytes, or a list of them, newest first",
-    }),
-  ),
-} satisfies SchemaOf<AffiliateOptions & { readonly delivery?: DeliverySettings | undefined }>);
+    allowInsecure: flag(false),
+    cookieName: z._default(cookieName, "svc_click_id"),
+    cookiePrefix: z.optional(z.literal("__Host-", { error: 'must be "__Host-"' })),
+    session: z.optional(
+      z.union([cookieName, aFunction<(req: Request) => string | undefined>()], {
+        error: "must be a cookie's name or a function of the request",
+      }),
+    ),
+    consent: z.optional(aFunction<NonNullable<AffiliateOptions["consent"]>>()),
+    isBot: z.optional(aFunction<(req: Request) => boolean>()),
+    outbox: z.optional(
+      z
+        .custom<Outbox>((value) => hasMethods(value, ["add", "start", "wake", "counts", "close"]), {
+          error: "must be an outbox, such as memoryOutbox()",
+        })
+        .check(z.refine(({ name }) => delivers || name !== "memory", { error: ALONE })),
+    ),
+    delivery: z.prefault(delivery, {}),
+    logger: z.optional(
+      z.custom<Logger>(
+        (value) => hasMethods(value, ["warn", "error"]) || hasMethods(value, ["warning", "error"]),
+        {
+          error: "must have the methods `warn` (or `warning`) and `error`, as console, pino and winston do",
+        },
+      ),
+    ),
+    enabled: flag(true),
+    waitUntil: z.optional(aFunction<(promise: Promise<void>, req: Request) => void>()),
+    proxy: z.optional(
+      z
+        .union([z.string(), z.instanceof(URL)], { error: A_PROXY })
+        .check(z.refine(isProxy, { error: A_PROXY })),
+    ),
+    confirmReferral: z._default(
+      z.enum(["login-session", "always", "never"], { error: 'must be "login-session", "always" or "never"' }),
+      "login-session",
+    ),
+    signed: z.optional(
+      z.custom<string | readonly string[]>(areSecrets, {
+        error: "must be a secret of at least 16 bytes, or a list of them, newest first",
+      }),
+    ),
+  } satisfies SchemaOf<AffiliateOptions & { readonly delivery?: DeliverySettings | undefined }>);
 
 /** The options of `affiliate()`, checked, with defaults, secrets wrapped. */
 export type Config = Readonly<
-  Omit<z.output<typeof schema>, "baseUrl" | "apiKey" | "outbox" | "logger" | "proxy" | "signed"> & {
+  Omit<
+    z.output<ReturnType<typeof schemaFor>>,
+    "baseUrl" | "apiKey" | "outbox" | "logger" | "proxy" | "signed"
+  > & {
     baseUrl: URL;
     proxy: OutgoingProxy | undefined;
     signed: Signatures | undefined;
@@ -136,22 +149,12 @@ export function readConfig(given: AffiliateOptions): Config {
   // A secret that is there is used: a signed cookie would be read as an id with its signature.
   const signed = areSecrets(given?.signed) ? given.signed : undefined;
   const options = isDisabled ? { ...given, ...OF_A_DISABLED_TRACKER, signed } : given;
-  const { allowInsecure: isAllowed, delivery, outbox: chosen } = Object(options);
-  const allowInsecure = isAllowed === true;
+  const { allowInsecure, delivery, outbox } = Object(options);
   const delivers = delivery !== false;
-  // In the schema, so that one error lists it with all other mistakes.
-  const baseUrl = schema.shape.baseUrl.check(({ value, issues }) => {
-    const problem = problemWith(value, allowInsecure);
-    if (problem) issues.push({ code: "custom", input: value, message: problem });
-  });
-  const outbox = schema.shape.outbox.check(({ value, issues }) => {
-    if (delivers || value?.name !== "memory") return;
-    issues.push({ code: "custom", input: value, message: ALONE });
-  });
   const read = readOptions(
     "affiliate",
-    z.extend(schema, { baseUrl, outbox }),
-    delivers ? options : { ...options, delivery: undefined, outbox: chosen ?? memoryOutbox() },
+    schemaFor({ allowInsecure: allowInsecure === true, delivers }),
+    delivers ? options : { ...options, delivery: undefined, outbox: outbox ?? memoryOutbox() },
   );
   return Object.freeze({
     ...read,
@@ -180,7 +183,6 @@ function print(level: "warn" | "error", line: string): void {
   else process.stderr.write(`${line}\n`);
 }
 
-// None of these repeats the address, which may contain a password.
 function problemWith(address: string | URL, allowInsecure: boolean): string | undefined {
   if (!URL.canParse(String(address))) return A_BASE_URL;
   const { protocol, hostname, pathname, username, password, search, hash } = new URL(address);

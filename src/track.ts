@@ -76,30 +76,25 @@ export function createTrack(parts: TrackerParts): Track {
 
   const pseudonym = apiKey && createPseudonyms(apiKey.reveal());
 
-  function skip(kind: EventKind, reason: SkipReason): Receipt {
-    journal.skipped(kind, reason);
-    return { outcome: "skipped", reason };
-  }
-
-  function refuse(kind: EventKind, input: unknown, reason: DropReason, message: string): Receipt {
-    journal.dropped(kind, reason, { message, hostId: hostIdIn(input) });
-    return { outcome: "rejected", reason };
-  }
-
-  function drop(event: OutboxEvent, reason: DropReason, message: string): Receipt {
-    journal.dropped(event.kind, reason, { message, event });
-    return { outcome: "rejected", reason };
-  }
-
   return async function track(kind, input, attribution, options, consented = true) {
+    function skip(reason: SkipReason): Receipt {
+      journal.skipped(kind, reason);
+      return { outcome: "skipped", reason };
+    }
+
+    function drop(reason: DropReason, message: string, event?: OutboxEvent): Receipt {
+      journal.dropped(kind, reason, event ? { message, event } : { message, hostId: hostIdIn(input) });
+      return { outcome: "rejected", reason };
+    }
+
     const { matchByEmail, transaction }: TrackOptions = Object(options);
-    if (!enabled) return skip(kind, "disabled");
-    if (!consented) return skip(kind, "consent");
+    if (!enabled) return skip("disabled");
+    if (!consented) return skip("consent");
     const wrongOption = problemWith(options);
-    if (wrongOption) return refuse(kind, input, "invalid", wrongOption);
-    if ("invalid" in attribution) return refuse(kind, input, "invalid", attribution.invalid);
-    if (!hasNeededId(kind, attribution, matchByEmail)) return skip(kind, "no-attribution");
-    if (isClosed()) return refuse(kind, input, "closed", "the tracker is closed");
+    if (wrongOption) return drop("invalid", wrongOption);
+    if ("invalid" in attribution) return drop("invalid", attribution.invalid);
+    if (!hasNeededId(kind, attribution, matchByEmail)) return skip("no-attribution");
+    if (isClosed()) return drop("closed", "the tracker is closed");
 
     const now = clock.now();
     const event = eventFrom(kind, input, attribution, {
@@ -107,24 +102,23 @@ export function createTrack(parts: TrackerParts): Track {
       onUnknown: (names) => journal.notSent(kind, names),
       onNoId: (name, id) => journal.noId(`the \`${name}\` of a ${kind}`, id),
     });
-    if ("skip" in event && event.skip) return skip(kind, event.skip);
-    if ("invalid" in event) return refuse(kind, input, "invalid", event.invalid);
-    const isScheduled = (notBeforeOf(event) ?? 0) > now;
+    if ("skip" in event && event.skip) return skip(event.skip);
+    if ("invalid" in event) return drop("invalid", event.invalid);
     try {
       const added = await outbox.add(event, { transaction });
-      if (added === "full") return drop(event, "full", `the ${outbox.name} outbox is full`);
+      if (added === "full") return drop("full", `the ${outbox.name} outbox is full`, event);
       if (added === "duplicate") {
         journal.duplicate(event);
         return { outcome: "duplicate", id: event.id };
       }
-      journal.queued(event, isScheduled);
+      journal.queued(event, (notBeforeOf(event) ?? 0) > now);
       return {
         outcome: "queued",
         id: event.id,
         ...(added === "in-memory" && { reason: "storage-trouble" }),
       };
     } catch (error) {
-      return drop(event, "outbox", `the ${outbox.name} outbox did not take the event: ${errorFrom(error)}`);
+      return drop("outbox", `the ${outbox.name} outbox did not take the event: ${errorFrom(error)}`, event);
     }
   };
 }
