@@ -21,15 +21,10 @@ export interface Child {
   kill(): Promise<unknown>;
 }
 
-/** Starts a host that can be killed: a script, its argument as JSON, after a command's `prefix`. */
-export function startChild(
-  script: string,
-  argument: object,
-  hear: (said: Said) => void,
-  prefix: readonly string[] = [],
-): Child {
-  const [command = "", ...args] = [...prefix, process.execPath, script, JSON.stringify(argument)];
-  const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
+/** Starts a host that can be killed: a script, and its argument as JSON. */
+export function startChild(script: string, argument: object, hear: (said: Said) => void): Child {
+  const args = [script, JSON.stringify(argument)];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout });
   lines.on("line", (line) => {
     const said = parse(line);

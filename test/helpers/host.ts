@@ -10,7 +10,11 @@ import { runNode } from "./user-project.js";
 /** A host of its own, in CommonJS, with the package as it is installed: its lines, and how it ends. */
 export function startHost(
   script: string,
-  { args = [], cwd = process.cwd(), ...options }: SpawnOptions & { args?: string[]; cwd?: string } = {},
+  {
+    args = [],
+    cwd = process.cwd(),
+    ...options
+  }: SpawnOptions & { args?: string[]; cwd?: string; by?: readonly string[] } = {},
 ) {
   const required = (subpath: string) => JSON.stringify(join(inject("builtPackage"), `dist/${subpath}.cjs`));
   const preamble = `

@@ -26,9 +26,17 @@ export async function linkPackage(project: string, name: string): Promise<void> 
   await symlink(join(modules, name), link);
 }
 
-/** Runs Node in a project; the process ends with the test, if it has not before. */
-export function runNode(project: string, args: string[], options: SpawnOptions = {}): ChildProcess {
-  const child = spawn(process.execPath, args, { cwd: project, stdio: "pipe", ...options });
+/**
+ * Runs Node in a project, as it is or by another command; the process ends with the test, if it has
+ * not before.
+ */
+export function runNode(
+  project: string,
+  args: string[],
+  { by = [], ...options }: SpawnOptions & { by?: readonly string[] } = {},
+): ChildProcess {
+  const [command = "", ...all] = [...by, process.execPath, ...args];
+  const child = spawn(command, all, { cwd: project, stdio: "pipe", ...options });
   onTestFinished(() => void child.kill("SIGKILL"));
   return child;
 }

@@ -41,10 +41,16 @@ test("what a killed process had begun is held if it is a payment, and sent again
   expect(bodies).toEqual([10, 9, "clicker", "clicker"].sort());
 });
 
-test("the disk outbox takes over from a killed process within five seconds, and not after its lease", async () => {
+// It sees no other process's id, and they do not see its.
+const CONTAINER = ["unshare", "--fork", "--kill-child", "--pid", "--mount-proc"];
+
+test.each([
+  { from: "a killed process", by: [] },
+  ...(process.getuid?.() === 0 ? [{ from: "one killed in another container", by: CONTAINER }] : []),
+])("the disk outbox takes over from $from within five seconds, and not after its lease", async ({ by }) => {
   const directory = scratchDirectory();
   const service = await startService();
-  const { host, said, ended } = startHost(`
+  const script = `
     const outbox = diskOutbox({ directory: "${directory}", leaseMs: 3_600_000 });
     const clientId = 1;
     const deliver = () => { say("claimed"); return new Promise(() => {}); };
@@ -53,7 +59,8 @@ test("the disk outbox takes over from a killed process within five seconds, and 
     const capacity = () => ({ limit: 1, lanes: [{ endpoint: "click", limit: 1 }] });
     outbox.start({ capacity, deliver, settled() {} }, { degraded() {}, dropped() {}, recovered() {} });
     setInterval(() => {}, 1000);
-  `);
+  `;
+  const { host, said, ended } = startHost(script, { by });
   await until(() => said.includes("claimed"), "nothing was claimed");
   const locks = () => readdirSync(directory).filter((name) => name.includes(".owner-"));
   const [lock] = locks();
