@@ -42,10 +42,12 @@ export function createDurable<C extends Claim>(
     readonly name: string;
     /** Most bytes of events in memory while the storage fails, roughly. */
     readonly maxMemoryBytes: number;
+    /** How often the storage looks for events that have rested. */
+    readonly pollMs: number;
     readonly clock: Clock;
   },
 ) {
-  const { name, maxMemoryBytes, clock } = options;
+  const { name, maxMemoryBytes, pollMs, clock } = options;
   const notices: ((observer: OutboxObserver) => void)[] = [];
   let observer: OutboxObserver | undefined;
   let isBound = false;
@@ -55,8 +57,9 @@ export function createDurable<C extends Claim>(
 
   const fallback = createFallback<C>(storage, {
     maxBytes: maxMemoryBytes,
+    pollMs,
     clock,
-    onStored: () => relay.wake(),
+    wake: () => relay.wake(),
     observer: {
       dropped: (event, reason) => notify((to) => to.dropped(event, reason)),
       degraded: (error) => spoolProblem || notify((to) => to.degraded(error)),

@@ -23,5 +23,5 @@ export function overStorage(played: Partial<DurableStorage<Claim>> = {}, clock =
     },
     ...played,
   };
-  return createDurable(storage, { name: "played", maxMemoryBytes: 1_000_000, clock });
+  return createDurable(storage, { name: "played", maxMemoryBytes: 1_000_000, pollMs: 1_000, clock });
 }

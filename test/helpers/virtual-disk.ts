@@ -4,7 +4,6 @@ import { createDurable } from "../../src/outbox/durable.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
 import { countsOf } from "../../src/outbox/queue/counts.js";
 import { Scope } from "../../src/outbox/queue/scope.js";
-import { wakeForRetry } from "../../src/outbox/verdicts.js";
 import { DESTINATION } from "../contract/samples.js";
 import { openDisk } from "./disk-store.js";
 import type { FakeClock } from "./fake-clock.js";
@@ -54,11 +53,7 @@ export function virtualDisk(
       ...storageOf(calls, () => wake()),
       append: (event) => calls.append(event),
       claim: calls.claim,
-      async settle(claim, verdict) {
-        const isActedOn = await calls.settle(claimedOf(claim), verdict);
-        wakeForRetry(verdict, { pollMs: 1_000, clock, wake });
-        return isActedOn;
-      },
+      settle: (claim, verdict) => calls.settle(claimedOf(claim), verdict),
       bind() {},
       counts: () => countsOf(last.counts, SCOPE),
       start: () => void look(),
@@ -67,7 +62,7 @@ export function virtualDisk(
         disk.close();
       },
     },
-    { name: "disk", maxMemoryBytes: 1024 ** 2, clock },
+    { name: "disk", maxMemoryBytes: 1024 ** 2, pollMs: 1_000, clock },
   );
   return outbox;
 }

@@ -1,8 +1,7 @@
 import type { OutboxEvent } from "express-affiliate";
 import { beforeEach, expect, test, vi } from "vitest";
 import type { Claim, Verdict } from "../../src/outbox/claim.js";
-import { createFallback, type Storage } from "../../src/outbox/fallback.js";
-import { receiptTimes } from "../../src/outbox/receipts.js";
+import { createFallback, receiptTimes, type Storage } from "../../src/outbox/fallback.js";
 import { sizeOf } from "../../src/outbox/shedding.js";
 import { sample } from "../contract/samples.js";
 import { capacityOf } from "../helpers/deliver.js";
@@ -41,8 +40,9 @@ function setUp(maxBytes = 1_000_000) {
   };
   const fallback = createFallback(storage, {
     maxBytes,
+    pollMs: 1_000,
     clock,
-    onStored: () => claimed.again(),
+    wake: () => claimed.again(),
     observer: {
       dropped: ({ kind }, reason) => said.push(`dropped ${kind} ${reason}`),
       degraded: ({ message }) => said.push(`degraded ${message}`),
@@ -372,15 +372,6 @@ test("the fallback does not store an event a second time while the first call is
 
   expect(said).toEqual(["degraded disk full", "recovered"]);
   expect(fallback.length).toBe(0);
-});
-
-test("the fallback sets one timer for the receipts of many events", async () => {
-  const { fallback, clock, silence } = setUp();
-  silence();
-
-  for (let nth = 0; nth < 100; nth++) void fallback.add(sample("payment"));
-
-  expect(clock.pending).toBe(1);
 });
 
 test("the fallback awaits what is on its way when it is closed", async () => {

@@ -1,5 +1,5 @@
 import { beforeEach } from "vitest";
-import { receiptTimes } from "../../src/outbox/receipts.js";
+import { receiptTimes } from "../../src/outbox/fallback.js";
 
 // However busy the machine is: a receipt says what the storage has answered. A test of a storage that
 // does not answer sets it back.

@@ -12,7 +12,6 @@ import { durableOptions, MIB } from "../option-types.js";
 import type { Outbox } from "../outbox.js";
 import { countsOf } from "../queue/counts.js";
 import { Scope } from "../queue/scope.js";
-import { wakeForRetry } from "../verdicts.js";
 import { findEngine, useOneCopy } from "./file/sqlite.js";
 import { createSpool } from "./spool/spool.js";
 import { callsThrough, claimedOf, type DiskClaim, storageOf } from "./store/calls.js";
@@ -124,7 +123,6 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         claim.isAsked = true;
         const isActedOn = await calls.settle(claimed, verdict);
         if (underWay.get(claim.event.id) === claim) underWay.delete(claim.event.id);
-        wakeForRetry(verdict, { pollMs: LOOKED_EVERY_MS, clock, wake });
         return isActedOn;
       },
       bind(clientId) {
@@ -135,7 +133,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
       counts: () => countsOf(open().last.snapshot.counts, scope),
       close: async () => opened?.close(),
     },
-    { name: "disk", maxMemoryBytes, clock },
+    { name: "disk", maxMemoryBytes, pollMs: LOOKED_EVERY_MS, clock },
   );
 
   /**

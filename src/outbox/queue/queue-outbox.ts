@@ -1,10 +1,8 @@
 import type { OutboxEvent } from "../../conversion/events.js";
 import type { Clock } from "../../shared/clock.js";
-import type { Verdict } from "../claim.js";
 import { hostRuns } from "../dead-letters.js";
 import { createDurable } from "../durable.js";
 import { noTransaction, type Outbox } from "../outbox.js";
-import { wakeForRetry } from "../verdicts.js";
 import { createAppend, type Stored } from "./append.js";
 import { inBatches } from "./batch.js";
 import { createBound } from "./bound.js";
@@ -107,7 +105,7 @@ export function createQueueOutbox(
         delivers = true;
         return repeatWhereLost(() => claim(capacity), database.isLost);
       },
-      settle,
+      settle: (claim, verdict) => settleTogether([claim, verdict]),
       bind(clientId) {
         scope.clientId = clientId;
       },
@@ -121,7 +119,7 @@ export function createQueueOutbox(
       stop: append.stop,
       close,
     },
-    { name, maxMemoryBytes, clock },
+    { name, maxMemoryBytes, pollMs, clock },
   );
 
   async function claim(capacity: Parameters<typeof queue.claim>[0]): Promise<readonly QueueClaim[]> {
@@ -149,12 +147,6 @@ export function createQueueOutbox(
     // Nothing tells of the commit: a look finds the event.
     poll?.quicken();
     return isStored ? "queued" : "duplicate";
-  }
-
-  async function settle(claim: QueueClaim, verdict: Verdict): Promise<boolean> {
-    const isActedOn = await settleTogether([claim, verdict]);
-    wakeForRetry(verdict, { pollMs, clock, wake });
-    return isActedOn;
   }
 
   function start(): void {

@@ -7,7 +7,7 @@ import { UNTRIED, type Verdict } from "../../../src/outbox/claim.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { openExistingFile, openFile } from "../../../src/outbox/disk/file/file.js";
 import { findEngine } from "../../../src/outbox/disk/file/sqlite.js";
-import { receiptTimes } from "../../../src/outbox/receipts.js";
+import { receiptTimes } from "../../../src/outbox/fallback.js";
 import { until } from "../../contract/recorder.js";
 import { largeSample, sample } from "../../contract/samples.js";
 import { DELIVERED, engine, openDisk, REJECTED, settleAll, someOf } from "../../helpers/disk-store.js";

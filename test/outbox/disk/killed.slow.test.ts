@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openDisk as openForCommand } from "../../../src/cli/outbox/disk.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
-import { receiptTimes } from "../../../src/outbox/receipts.js";
+import { receiptTimes } from "../../../src/outbox/fallback.js";
 import { until } from "../../contract/recorder.js";
 import { type Disk, diskOf } from "../../helpers/disk-store.js";
 import { startHost } from "../../helpers/host.js";

@@ -1,7 +1,7 @@
 import { mysqlOutbox } from "express-affiliate/mysql";
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
-import { receiptTimes } from "../../../src/outbox/receipts.js";
+import { receiptTimes } from "../../../src/outbox/fallback.js";
 import { sample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { around, describeWithMariaDbServer } from "../../helpers/mysql.js";

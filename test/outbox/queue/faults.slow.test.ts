@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { receiptTimes } from "../../../src/outbox/receipts.js";
+import { receiptTimes } from "../../../src/outbox/fallback.js";
 import { type Clock, systemClock } from "../../../src/shared/clock.js";
 import { retryIn } from "../../contract/recorder.js";
 import { idsOf, sample, stranger } from "../../contract/samples.js";

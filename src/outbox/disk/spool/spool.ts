@@ -1,8 +1,8 @@
 import type { OutboxEvent } from "../../../conversion/events.js";
 import type { Clock } from "../../../shared/clock.js";
 import { OutboxError } from "../../../shared/errors.js";
+import type { Spool } from "../../fallback.js";
 import { MIB } from "../../option-types.js";
-import type { Spool } from "../../pending-events.js";
 import { problemOf } from "../file/sqlite.js";
 import { createSpoolFile, lineOf, type SpoolFile } from "./spool-files.js";
 
