@@ -16,8 +16,6 @@ const usage = `Usage: express-affiliate <command> [options]
 
 express-affiliate <command> --help tells more.`;
 
-const COMMANDS = ["sandbox", "doctor", "outbox", "migrations", "--version", "--help"];
-
 const terminal: Terminal = {
   // Not `console.log`, which ignores errors: a list cut short by a full disk would look whole.
   stdout: (line) => void process.stdout.write(`${line}\n`),
@@ -29,34 +27,30 @@ const terminal: Terminal = {
       : undefined,
 };
 
-/** Imports a command only to run it: it loads much, and may need a peer dependency. */
-async function run([command, ...args]: string[]): Promise<number> {
-  switch (command) {
-    case "sandbox":
-      return runSandbox(args);
-    case "doctor":
-      return (await import("./doctor/command.js")).doctorCommand(args, terminal);
-    case "outbox":
-      return (await import("./outbox/command.js")).outboxCommand(args, terminal);
-    case "migrations":
-      return (await import("./migrations.js")).migrationsCommand(args, terminal);
-    case "--version":
-    case "-v":
-      terminal.stdout(VERSION);
-      return 0;
-    case "--help":
-    case "-h":
-      terminal.stdout(usage);
-      return 0;
-    default:
-      terminal.stderr(command === undefined ? usage : unknown(command));
-      return 2;
-  }
+/** Each imports its command only to run it: it loads much, and may need a peer dependency. */
+const COMMANDS: Readonly<Record<string, (args: string[]) => number | Promise<number>>> = {
+  sandbox: runSandbox,
+  doctor: async (args) => (await import("./doctor/command.js")).doctorCommand(args, terminal),
+  outbox: async (args) => (await import("./outbox/command.js")).outboxCommand(args, terminal),
+  migrations: async (args) => (await import("./migrations.js")).migrationsCommand(args, terminal),
+  "--version": () => say(VERSION),
+  "-v": () => say(VERSION),
+  "--help": () => say(usage),
+  "-h": () => say(usage),
+};
+
+function say(text: string): 0 {
+  terminal.stdout(text);
+  return 0;
 }
 
-function unknown(command: string): string {
-  const meant = didYouMean(command, COMMANDS);
-  return `express-affiliate: there is no command ${command}${meant}\nexpress-affiliate --help lists all`;
+async function run([command, ...args]: string[]): Promise<number> {
+  const found = Object.hasOwn(COMMANDS, command ?? "") && COMMANDS[command ?? ""];
+  if (found) return found(args);
+  const meant = didYouMean(command ?? "", Object.keys(COMMANDS));
+  const unknown = `express-affiliate: there is no command ${command}${meant}\nexpress-affiliate --help lists all`;
+  terminal.stderr(command === undefined ? usage : unknown);
+  return 2;
 }
 
 async function runSandbox(args: string[]): Promise<number> {

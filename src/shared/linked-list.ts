@@ -39,33 +39,20 @@ export class LinkedList<
 
   /** A member is in one list with these links at a time. */
   append(member: T): void {
-    const last = this.#last;
-    this.#link(member, last, undefined);
-    if (last) linksOf(last)[this.#after] = member;
-    else this.#first = member;
-    this.#last = member;
-    this.#length++;
+    this.#insert(this.#last, member, undefined);
   }
 
   /** As `append`, but at the front. */
   prepend(member: T): void {
-    const first = this.#first;
-    this.#link(member, undefined, first);
-    if (first) linksOf(first)[this.#before] = member;
-    else this.#last = member;
-    this.#first = member;
-    this.#length++;
+    this.#insert(undefined, member, this.#first);
   }
 
   /** Only for a member of the list. */
   remove(member: T): void {
-    const { [this.#before]: before, [this.#after]: after } = linksOf(member);
-    if (before) linksOf(before)[this.#after] = after;
-    else this.#first = after;
-    if (after) linksOf(after)[this.#before] = before;
-    else this.#last = before;
+    this.#join(linksOf(member)[this.#before], linksOf(member)[this.#after]);
     // Otherwise a member in V8's old generation keeps all later ones until a full collection.
-    this.#link(member, undefined, undefined);
+    linksOf(member)[this.#before] = undefined;
+    linksOf(member)[this.#after] = undefined;
     this.#length--;
   }
 
@@ -73,10 +60,18 @@ export class LinkedList<
     for (let member = this.#first; member; member = linksOf(member)[this.#after]) yield member;
   }
 
-  #link(member: T, before: T | undefined, after: T | undefined): void {
-    const links = linksOf(member);
-    links[this.#before] = before;
-    links[this.#after] = after;
+  #insert(before: T | undefined, member: T, after: T | undefined): void {
+    this.#join(before, member);
+    this.#join(member, after);
+    this.#length++;
+  }
+
+  /** Without one of them, the other is the first or the last. */
+  #join(before: T | undefined, after: T | undefined): void {
+    if (before) linksOf(before)[this.#after] = after;
+    else this.#first = after;
+    if (after) linksOf(after)[this.#before] = before;
+    else this.#last = before;
   }
 }
 

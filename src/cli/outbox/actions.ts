@@ -12,10 +12,10 @@ import { findingsOf, NO_LETTERS, scheduledIn } from "./findings.js";
 export interface OpenOutbox
   extends Pick<Outbox, "name" | "look" | "deadLetters" | "personalData" | "erase" | "close"> {
   /**
-   * Makes unconfirmed dead letters of all payments that wait. If a host's process runs, rejects
-   * with `ERR_AFFILIATE_OUTBOX_RUNNING`. `otherConnections` to the same database may be hosts.
+   * Makes unconfirmed dead letters of all payments that wait. Resolves to their number. If a host's
+   * process runs, rejects with `ERR_AFFILIATE_OUTBOX_RUNNING`.
    */
-  hold(): Promise<{ readonly held: number; readonly otherConnections: number }>;
+  hold(): Promise<number>;
   /** The latest first. */
   last(limit: number): Promise<readonly LastEvent[]>;
   /** Of a directory: copies it into a new file. Resolves to the copy's bytes. */
@@ -164,13 +164,9 @@ export const person: Action = async (outbox, { words: [email], erase }) => {
 
 /** After a restore, the service may have the payments that wait: makes dead letters of them. */
 export const hold: Action = async (outbox) => {
-  const { held, otherConnections } = await outbox.hold();
-  const done = held
-    ? `${countOf(held, "payment")} held: look them up in the service, then retry or discard each`
-    : "no payment waits";
-  const hint = `${countOf(otherConnections, "other connection")} to this database: hosts must start after this command`;
-  const lines = otherConnections > 0 ? [well(done), note(hint)] : [well(done)];
-  return { json: { held, otherConnections }, lines };
+  const held = await outbox.hold();
+  const says = `${countOf(held, "payment")} held: look them up in the service, then retry or discard each`;
+  return { json: { held }, lines: [well(held > 0 ? says : "no payment waits")] };
 };
 
 export const backup: Action = async (outbox, { words: [file = ""] }) => {

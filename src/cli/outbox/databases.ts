@@ -4,7 +4,6 @@ import { postgresOutbox } from "../../outbox/postgres/postgres-outbox.js";
 import type { SqlOutbox } from "../../outbox/queue/queue-outbox.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces, resolvePeer } from "../../shared/peer.js";
-import type { OpenOutbox } from "./actions.js";
 
 /** How long the command waits for a server. */
 const TIMEOUT_MS = 20_000;
@@ -19,16 +18,10 @@ export function openPostgres(url: string, schema = "affiliate") {
     query_timeout: TIMEOUT_MS,
     application_name: "express-affiliate",
   });
-  return openedIn(postgresOutbox({ pool, schema, migrate: false }), pool, async () => {
-    const { rows } = await pool.query(
-      `select count(*)::integer as number from pg_stat_activity
-       where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
-    );
-    return rows[0].number;
-  });
+  return openedIn(postgresOutbox({ pool, schema, migrate: false }), pool);
 }
 
-/** Creates no tables. @throws OutboxError without `mysql2`, or without a database's name. */
+/** Creates no tables. @throws OutboxError without `mysql2`. */
 export function openMysql(url: string, prefix = "affiliate_") {
   const { createPool } = loadDriver<typeof import("mysql2/promise")>(
     "mysql2/promise",
@@ -45,12 +38,7 @@ export function openMysql(url: string, prefix = "affiliate_") {
   // The driver's 3.9 would look for a name in brackets.
   const ipv6 = hostname.startsWith("[") && { host: hostname.slice(1, -1) };
   const pool = createPool({ uri: url, ...ipv6, ...tls, connectionLimit: 1, connectTimeout: TIMEOUT_MS });
-  return openedIn(mysqlOutbox({ pool, prefix, migrate: false }), pool, async () => {
-    const [rows] = await pool.query(
-      "select count(*) as number from information_schema.processlist where db = database() and id <> connection_id()",
-    );
-    return Number((rows as { number: number }[])[0]?.number);
-  });
+  return openedIn(mysqlOutbox({ pool, prefix, migrate: false }), pool);
 }
 
 /** A driver that is installed for the host. @throws OutboxError if it is not. */
@@ -68,15 +56,10 @@ function loadDriver<Driver>(
   );
 }
 
-/** A database's outbox for the command. `close` ends the pool that was made for it. */
-function openedIn(
-  outbox: SqlOutbox,
-  pool: { end(): Promise<void> },
-  otherConnections: () => Promise<number>,
-): OpenOutbox & Pick<SqlOutbox, "bind"> {
+/** Closing it ends the pool that was made for it. */
+function openedIn(outbox: SqlOutbox, pool: { end(): Promise<void> }) {
   return {
     ...outbox,
-    hold: async () => ({ held: await outbox.hold(), otherConnections: await otherConnections() }),
     async close() {
       await outbox.close();
       await pool.end();

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { hostRuns } from "../../outbox/dead-letters.js";
-import { type FileOptions, openExistingFile } from "../../outbox/disk/file/file.js";
+import { openExistingFile } from "../../outbox/disk/file/file.js";
 import { createOwnerLocks } from "../../outbox/disk/file/owner-locks.js";
 import { type Database, failureOf, findEngine, problemOf } from "../../outbox/disk/file/sqlite.js";
 import { createTakeIn, SETTLE_MS, type TakeIn } from "../../outbox/disk/spool/take-in.js";
@@ -38,10 +38,7 @@ const HELD_AT_ONCE = 500;
  *
  * @throws OutboxError
  */
-export function openDisk(
-  directory: string,
-  { clientId, ...options }: Partial<FileOptions> & { readonly clientId?: number | undefined } = {},
-): OpenOutbox {
+export function openDisk(directory: string, clientId?: number): OpenOutbox {
   const folder = resolve(directory);
   const path = join(folder, "outbox.db");
   const engine = findEngine(peerPlaces());
@@ -56,7 +53,7 @@ export function openDisk(
 
   function opened() {
     try {
-      return openExistingFile(path, { ...NO_LIMITS, ...options, engine });
+      return openExistingFile(path, { ...NO_LIMITS, engine });
     } catch (error) {
       throw inWords(error, path);
     }
@@ -91,7 +88,7 @@ export function openDisk(
       let held = 0;
       for (let some = HELD_AT_ONCE; some === HELD_AT_ONCE; held += some)
         some = await calls.hold(HELD_AT_ONCE);
-      return { held, otherConnections: 0 };
+      return held;
     },
     last: (limit) => calls.last(limit),
     async backup(target) {

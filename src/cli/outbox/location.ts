@@ -51,7 +51,7 @@ export function openOutboxAt(
   { storage, where, schema, prefix }: OutboxLocation,
   clientId?: number,
 ): OpenOutbox {
-  if (storage === "disk") return openDisk(where, { clientId });
+  if (storage === "disk") return openDisk(where, clientId);
   const outbox = storage === "mysql" ? openMysql(where, prefix) : openPostgres(where, schema);
   if (clientId !== undefined) outbox.bind(clientId);
   return outbox;

@@ -56,16 +56,6 @@ describe("doctor", () => {
     expect(sandbox.ledger.requests().map(({ headers }) => headers.authorization)).toEqual([undefined]);
   });
 
-  it("says that it reads no file of variables if the key is not in the environment", async ({ address }) => {
-    expect(await doctor([...address, "--api-key-env", "TRACKING_KEY"], { env: {} })).toMatchObject({
-      code: 2,
-      err: [
-        expect.stringContaining("TRACKING_KEY is not set; no file is read, unless by node --env-file"),
-        expect.anything(),
-      ],
-    });
-  });
-
   it("sends the key and nothing else that says who asks", async () => {
     const seen: object[] = [];
     const address = await startHttp(({ method, headers: { host: _, ...headers } }, res) => {
@@ -179,16 +169,6 @@ describe("doctor", () => {
     expect(out.at(-1)).toBe("not healthy: 1 finding WRONG");
   });
 
-  it.for(["/api/v1", "/api/v1/", "/base/api/v1/tracking"])(
-    "refuses %s at the end of the address, as the options do",
-    async (path, { sandbox }) => {
-      const { code, err } = await doctor(addressOf(sandbox.url + path));
-      expect(code).toBe(2);
-      expect(err.join("\n")).toContain("--base-url must end before /api/v1: each call adds that itself");
-      expect(sandbox.ledger.requests()).toEqual([]);
-    },
-  );
-
   it("finds a client id that the service does not know, if a click may be sent", async ({ sandbox }) => {
     const { code, out } = await doctor([...addressOf(sandbox.url, 7), "--send-test-click"]);
     expect(code).toBe(1);
@@ -229,35 +209,21 @@ describe("doctor", () => {
     expect({ code, healthy: JSON.parse(out[0] ?? "").healthy }).toEqual({ code: 1, healthy: false });
   });
 
-  it("reads 64 KiB of an answer at most", async () => {
-    let closed = 0;
-    const address = await startHttp((_req, res) => {
-      res.on("close", () => closed++);
-      const chunk = " ".repeat(16 * 1024);
-      const pour = () => {
-        while (res.write(chunk));
-      };
-      res.on("drain", pour);
-      pour();
-    });
-    const { code, out } = await doctor(address);
-    expect(out.join("\n")).toContain("the status endpoint does not answer as one should: 200");
-    expect(code).toBe(1);
-    await expect.poll(() => closed).toBe(1);
-  });
-
-  it("prints nothing that a terminal acts upon, and no key, whatever a service says", async () => {
-    const hostile = `\u001b]0;owned\u0007\u009b2J\u202e\r\nok      all is well ${btoa(`x:${KEY}`)}`;
-    const address = await startHttp(() => ({
-      ...{ hasAffiliate: true, affiliateReference: hostile, clickId: hostile, clickedAt: hostile },
-      ...{ success: true, error: hostile, message: hostile },
-    }));
-    const args = [...address, "--api-key-env", "TRACKING_KEY", "--session", "s1", "--send-test-click"];
-    const { out } = await doctor(args);
-    expect(out.join("\n")).toContain("is attributed to");
-    for (const line of out) {
-      expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-      expect(line).not.toContain(btoa(`x:${KEY}`).slice(4, -4));
+  it("prints nothing that a terminal acts upon, no address and no key, whatever a service says", async () => {
+    const hostile = `\u001b]0;owned\u0007\u009b2J\u202e\r\nok all is well ${btoa(`x:${KEY}`)} ada@shop.example`;
+    const said = { error: `Bearer ${KEY}`, message: hostile, clickId: hostile, clickedAt: hostile };
+    for (const status of [200, 400]) {
+      const address = await startHttp((_request, res) => {
+        res.statusCode = status;
+        return { hasAffiliate: true, affiliateReference: hostile, success: true, ...said };
+      });
+      const args = [...address, "--api-key-env", "TRACKING_KEY", "--session", "s1", "--send-test-click"];
+      const { out } = await doctor(args);
+      expect(out.join("\n")).toContain(status === 200 ? "is attributed to" : "Bearer [redacted]");
+      for (const line of out) {
+        expect(line).not.toMatch(/[\p{Cc}\p{Cf}]|ada@/u);
+        expect(line).not.toContain(btoa(`x:${KEY}`).slice(4, -4));
+      }
     }
   });
 
@@ -271,22 +237,13 @@ describe("doctor", () => {
     for (const args of wrong) expect((await doctor(args)).code).toBe(2);
   });
 
-  it("repeats nothing of the key that a service sends back", async () => {
-    const echo = await startHttp(({ headers: { authorization } }, res) => {
-      res.statusCode = 400;
-      return { error: authorization, message: `no ${authorization} ada@shop.example\u001b[2J\u202e` };
-    });
-    const { out } = await doctor([...echo, "--api-key-env", "TRACKING_KEY"]);
-    expect(out.join("\n")).toContain("no Bearer [redacted] a***@shop.example [2J");
-    for (const character of ["\u001b", "\u202e"]) expect(out.join("\n")).not.toContain(character);
-  });
-
   it.each([
     [[], /^doctor:\n {2}- --base-url is required.*\n {2}- --client-id is required/],
     [addressOf("http://tracking.example"), /must begin with https:/],
     [addressOf("https://u:pa55word@tracking.example"), /must not hold credentials/],
     [addressOf("https://tracking.example", "one"), /--client-id must be a positive integer/],
-    [[...addressOf("https://tracking.example"), "--api-key-env", "NONE"], /NONE is not set/],
+    [[...addressOf("https://tracking.example"), "--api-key-env", "NONE"], /NONE is not set; no file is read/],
+    [addressOf("https://tracking.example/api/v1"), /--base-url must end before \/api\/v1: each call adds/],
     [[...addressOf("https://tracking.example"), "--session", "."], /session id must be/],
     [["--nope"], /there is no option --nope$/m],
     [["--send-testclick"], /there is no option --send-testclick; did you mean --send-test-click\?/],

@@ -37,6 +37,11 @@ async function showsLast(create: () => Outbox | Promise<Outbox>, where: () => re
 
   const here = where();
   const out = await doctor([...here, "--last"]);
+  expect(out.slice(0, 3)).toEqual([
+    expect.stringMatching(/^ok {6}the \w+ outbox is there, and of this version$/),
+    "ok      it may be written to",
+    expect.stringMatching(/^ok {6}2 events queued, the oldest since /),
+  ]);
   const line = (mark: string, { kind, id }: { kind: string; id: string }, fate: string) =>
     expect.stringMatching(new RegExp(`^${mark} +${kind} ${id}: ${fate.replaceAll("TIME", TIME)}`));
   const isReported = "reported TIME, (waits|an attempt is under way)";

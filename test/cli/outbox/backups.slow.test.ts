@@ -85,7 +85,7 @@ describe("hold", () => {
       out: "ok      1 payment held: look them up in the service, then retry or discard each",
       err: "",
     });
-    expect(await jsonOf([directory, "hold"])).toEqual({ code: 0, json: { held: 0, otherConnections: 0 } });
+    expect(await jsonOf([directory, "hold"])).toEqual({ code: 0, json: { held: 0 } });
 
     await using stage = await Stage.open(() => diskOutbox({ directory }));
     stage.start();

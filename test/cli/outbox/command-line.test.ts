@@ -17,17 +17,9 @@ it("the command `outbox` shows and retries what is on the disk", async () => {
     stdout: "ok      nothing waits\nnote    1 dead letter: 1 rejected\n",
     stderr: "",
   });
-  expect(await cli(directory, "list")).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(new RegExp(`^${event.id}  payment  rejected\n`)),
-  });
-  expect(await cli(directory, "retry", event.id, "--json")).toEqual({
-    code: 0,
-    stdout: '{"retried":1,"notFound":[]}\n',
-    stderr: "",
-  });
+  const retried = { stdout: '{"retried":1,"notFound":[]}\n', stderr: "" };
+  expect(await cli(directory, "retry", event.id, "--json")).toEqual({ code: 0, ...retried });
   expect(await cli(directory, "retry", event.id)).toMatchObject({ code: 1 });
-  expect(await cli(directory)).toMatchObject({ code: 2, stdout: "" });
 });
 
 // A package is looked for beside its link, not beside what that leads to: there everything is

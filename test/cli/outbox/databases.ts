@@ -28,7 +28,6 @@ export interface Database extends Omit<Storage, "here"> {
   tablesNamedMissing(): Promise<readonly unknown[]>;
   /** What may stand in a URL after the user: right, or wrong in some way. */
   places(): readonly string[];
-  connect(): Promise<{ release(): void }>;
   readonly backUp: Restorable["backUp"];
 }
 
@@ -203,14 +202,6 @@ export function testDatabase(database: Database): void {
       expect(await stage.outbox.deadLetters.list()).toMatchObject([
         { id: payment.id, reason: "unconfirmed", code: "ERR_HELD", attempts: 0 },
       ]);
-    });
-
-    test("hold names other connections, which may be hosts", async () => {
-      const other = await database.connect();
-      const { json } = await jsonOf([...here(), "hold"]);
-      expect(json.held).toBe(0);
-      expect(json.otherConnections).toBeGreaterThanOrEqual(1);
-      other.release();
     });
   });
 }

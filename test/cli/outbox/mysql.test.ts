@@ -34,7 +34,6 @@ describeWithMariaDb("an outbox in MySQL", (database) => {
       const { host, port } = database.server.connection;
       return [`${host}:${port}/shop`, `${host}:${port}/nowhere`, `${host}:1/shop`, `${host}:x/shop`];
     },
-    connect: () => database.pool().getConnection(),
     async backUp() {
       const { host, port, user, password, database: name } = database.server.connection;
       const login = [`--host=${host}`, `--port=${port}`, `--user=${user}`, `--password=${password}`];

@@ -36,7 +36,6 @@ describeWithPostgres("an outbox in Postgres", (database) => {
       const { host, port } = database.cluster;
       return [`${host}:${port}/postgres`, `${host}:${port}/nowhere`, `${host}:1/postgres`];
     },
-    connect: () => database.pool().connect(),
     async backUp() {
       const { cluster, schema } = database;
       const file = join(scratchDirectory(), "outbox.dump");
