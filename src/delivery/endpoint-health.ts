@@ -2,7 +2,7 @@ import type { PauseReason } from "../journal/notices.js";
 import type { Lane } from "../outbox/claim.js";
 import type { Unanswered } from "../outbox/outbox.js";
 import type { Endpoint } from "../service/endpoints.js";
-import { FailureStreak, knownOutage, type Outage, type Pause, SavedProbes } from "./outage.js";
+import { FailureStreak, type Outage, type Pause, SavedProbes } from "./outage.js";
 import { costlyProbeMs, probeMs } from "./when-again.js";
 
 /** An attempt under way. */
@@ -34,6 +34,9 @@ const SUSPECT_MS = 15_000;
 
 /** Chosen: how old may be what this process knows of the others' attempts. */
 const FRESH_MS = 250;
+/** So many lost answers, or so many slow attempts if none was lost yet, are an outage for all. */
+const LOST_ANSWERS = 2;
+const SLOW_ATTEMPTS = 3;
 /** For so long after it took an event, a shared endpoint that may cost one gets several at once. */
 const PROVEN_MS = 60_000;
 
@@ -164,18 +167,27 @@ export class EndpointHealth {
     return true;
   }
 
-  /** What the processes on this storage show. Returns whether that is an outage, or was one. */
+  /**
+   * What the processes on this storage show: they risk together what one would. One lost answer
+   * alone is no outage: a service may lose one in ten, and the processes would wait for each other
+   * all the time. Returns whether there is an outage, or was one.
+   */
   learn({ heldMs, underWay }: Unanswered, now: number): boolean {
     const before = this.#seenAt;
     this.#seenAt = new Map(underWay.map((event) => [event, before.get(event) ?? now]));
-    const own = { now, passedAt: this.#passedAt, patienceMs: this.#patienceMs };
-    const known = knownOutage(heldMs, [...this.#seenAt.values()], own);
-    if (!known) {
+    const seen = [...this.#seenAt.values()];
+    const held = heldMs.map((ms) => now - ms).filter((at) => at > this.#passedAt);
+    const slow = seen.filter((at) => at > this.#passedAt && now - at >= this.#patienceMs);
+    if (held.length + slow.length < (held.length > 0 ? LOST_ANSWERS : SLOW_ATTEMPTS)) {
       const isOver = this.#outage?.known !== undefined;
       if (isOver) this.#recover(now);
       return isOver;
     }
     this.#limit = 1;
+    const known = {
+      since: Math.min(...held, ...slow),
+      lastAt: seen.length > 0 ? now : Math.max(...held),
+    };
     const since = Math.min(this.#outage?.since ?? now, known.since);
     this.#outage = { reason: "silent", isCostly: true, failedAt: since, ...this.#outage, since, known };
     return true;
@@ -255,7 +267,9 @@ export class EndpointHealth {
     const { failedAt, known, signAt = Number.NEGATIVE_INFINITY } = this.#outage;
     if (signAt > Math.max(failedAt, known?.lastAt ?? failedAt)) return signAt;
     const own = failedAt + restMs(this.#outage, failedAt);
-    return known ? Math.max(own, known.probeAt + (this.#apartMs?.() ?? 0)) : own;
+    if (!known) return own;
+    const ofAll = known.lastAt + costlyProbeMs(known.lastAt - known.since);
+    return Math.max(own, ofAll + (this.#apartMs?.() ?? 0));
   }
 
   /** How many more attempts may begin. */

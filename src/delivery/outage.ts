@@ -1,5 +1,5 @@
 import type { PauseReason } from "../journal/notices.js";
-import { clamp, costlyProbeMs, savedProbeMs } from "./when-again.js";
+import { clamp, savedProbeMs } from "./when-again.js";
 
 // No class here has a clock: each call gives the time.
 
@@ -19,46 +19,13 @@ export interface Outage {
   readonly isCostly: boolean;
   /** When the last attempt of this process failed that was no new event's. */
   readonly failedAt: number;
-  /** What all processes know of it. */
-  readonly known?: KnownOutage;
+  /**
+   * What all processes know of it: when the first and the last event was held; the last is now if
+   * another process's attempt is under way, because no probe begins meanwhile.
+   */
+  readonly known?: { readonly since: number; readonly lastAt: number };
   /** When there was a sign of recovery. */
   signAt?: number;
-}
-
-/** So many lost answers, or so many slow attempts if none was lost yet, are an outage. */
-const LOST_ANSWERS = 2;
-const SLOW_ATTEMPTS = 3;
-
-/** An outage of an endpoint that all processes on the storage know of, in this process's time. */
-export interface KnownOutage {
-  readonly since: number;
-  /** When the last event was held; now if another process's attempt is under way. */
-  readonly lastAt: number;
-  /** When the next attempt may begin. */
-  readonly probeAt: number;
-}
-
-/**
- * What the processes on one storage know together: they risk what one would. One lost answer alone
- * is no outage: a service may lose one in ten, and the processes would wait for each other all the
- * time. Pure.
- *
- * @param heldMs how long ago each event was held since the endpoint last took one.
- * @param seenAt since when each attempt of another process has been seen under way.
- * @param own this process's last pass, and after how long it takes an attempt for slow.
- */
-export function knownOutage(
-  heldMs: readonly number[],
-  seenAt: readonly number[],
-  { now, passedAt, patienceMs }: { now: number; passedAt: number; patienceMs: number },
-): KnownOutage | undefined {
-  const held = heldMs.map((ms) => now - ms).filter((at) => at > passedAt);
-  const slow = seenAt.filter((at) => at > passedAt && now - at >= patienceMs);
-  if (held.length + slow.length < (held.length > 0 ? LOST_ANSWERS : SLOW_ATTEMPTS)) return undefined;
-  const since = Math.min(...held, ...slow);
-  // While another process's attempt is under way, no probe begins.
-  const lastAt = seenAt.length > 0 ? now : Math.max(...held);
-  return { since, lastAt, probeAt: lastAt + costlyProbeMs(lastAt - since) };
 }
 
 const MOST_SAVED = 5;
@@ -97,21 +64,17 @@ const FADING = 0.8;
 
 /** The attempts at one endpoint that failed since the last one that it took. */
 export class FailureStreak {
+  /** When the first of them began; infinite if there is none. */
+  since = Number.POSITIVE_INFINITY;
   #failures = 0;
-  #since = Number.POSITIVE_INFINITY;
   // Two are enough to know that no single visitor causes the failures.
   readonly #visitors = new Set<string>();
   /** An outage takes so many times the usual failures: more if an event passed in spite of many. */
   #patience = 1;
 
-  /** When the first of them began; infinite if there is none. */
-  get since(): number {
-    return this.#since;
-  }
-
   add(failure: { readonly beganAt: number; readonly visitor: string }): void {
     this.#failures++;
-    this.#since = Math.min(this.#since, failure.beganAt);
+    this.since = Math.min(this.since, failure.beganAt);
     if (this.#visitors.size < 2) this.#visitors.add(failure.visitor);
   }
 
@@ -121,7 +84,7 @@ export class FailureStreak {
    */
   isOutage(now: number, isCostly: boolean, longMs: number): boolean {
     const doubtMs = Math.min(SHORTEST_OUTAGE_MS * this.#patience, LONGEST_DOUBT_MS);
-    const isLong = now - this.#since >= Math.max(doubtMs, longMs);
+    const isLong = now - this.since >= Math.max(doubtMs, longMs);
     const areMany = this.#failures >= FAILURES_OF_AN_OUTAGE * this.#patience;
     return this.#visitors.size > 1 && (isCostly || isLong || areMany);
   }
@@ -132,7 +95,7 @@ export class FailureStreak {
     const needed = (4 * this.#failures) / FAILURES_OF_AN_OUTAGE;
     this.#patience = clamp(needed, Math.max(1, FADING * this.#patience), MOST_PATIENCE);
     this.#failures = 0;
-    this.#since = Number.POSITIVE_INFINITY;
+    this.since = Number.POSITIVE_INFINITY;
     this.#visitors.clear();
   }
 }
