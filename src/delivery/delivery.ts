@@ -40,9 +40,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const { transport, calls, concurrency, ambiguous, journal, hide, onCapacity, clock } = options;
   const { unanswered, random = Math.random } = options;
   const isCostly = (endpoint: Endpoint) => ambiguous[kindOf(endpoint)] === "hold";
-  let apartMs: number | undefined;
-  const apart = () => (apartMs ??= random() * PROCESSES_APART_MS);
-  const health = new Health(concurrency, isCostly, unanswered && apart);
+  const health = new Health(concurrency, isCostly, unanswered && random() * PROCESSES_APART_MS);
   const announcer = createAnnouncer(health, journal, clock);
   const attempt = createAttempts({
     ...{ ...options, health, look, announce: announcer.report },

@@ -9,8 +9,6 @@ import { costlyProbeMs, probeMs } from "./when-again.js";
 export interface Ticket {
   readonly health: EndpointHealth;
   readonly beganAt: number;
-  /** How many attempts the endpoint had taken when this one began. */
-  readonly passes: number;
   readonly isNewEvent: boolean;
   /** Whether it has not ended. */
   isOpen: boolean;
@@ -62,12 +60,12 @@ export class EndpointHealth {
   /** Whether an event that may have been taken is held: then a probe may cost one. */
   readonly #holdsAmbiguous: boolean;
   /** By how much later than others this process probes; `undefined`: it looks at no others. */
-  readonly #apartMs: (() => number) | undefined;
+  readonly #apartMs: number | undefined;
   #underWay = 0;
   #newEventsUnderWay = 0;
   #limit: number;
 
-  #passes = 0;
+  /** When it last took an event, as this process or another one has seen. */
   #passedAt = Number.NEGATIVE_INFINITY;
   #passMs = 0;
   readonly #streak = new FailureStreak();
@@ -84,7 +82,7 @@ export class EndpointHealth {
 
   constructor(
     endpoint: Endpoint,
-    options: { max: number; holdsAmbiguous: boolean; apartMs: (() => number) | undefined },
+    options: { max: number; holdsAmbiguous: boolean; apartMs: number | undefined },
   ) {
     this.#endpoint = endpoint;
     this.#max = options.max;
@@ -133,7 +131,7 @@ export class EndpointHealth {
     if (this.#outage && isNewEvent) this.#savedProbes.spend(now, this.#outage.since);
     this.#underWay++;
     if (isNewEvent) this.#newEventsUnderWay++;
-    return { health: this, beganAt: now, passes: this.#passes, isNewEvent, isOpen: true };
+    return { health: this, beganAt: now, isNewEvent, isOpen: true };
   }
 
   /** The attempt says nothing about the endpoint. */
@@ -146,7 +144,6 @@ export class EndpointHealth {
   pass(ticket: Ticket, now: number): void {
     this.end(ticket);
     this.#passMs = now - ticket.beganAt;
-    this.#passedAt = now;
     this.#recover(now);
   }
 
@@ -154,7 +151,7 @@ export class EndpointHealth {
   #recover(now: number): void {
     if (this.#outage || this.#isThrottled(now)) this.#limit = 1;
     this.#limit = Math.min(this.#max, this.#limit + 1);
-    this.#passes++;
+    this.#passedAt = now;
     this.#streak.end();
     this.#isCareful = false;
     this.#outage = undefined;
@@ -205,7 +202,7 @@ export class EndpointHealth {
     const isCostly = isAmbiguous && this.#holdsAmbiguous;
     if (isCostly) this.#isCareful = true;
     // A failure that began before the last pass is no sign of an outage.
-    if (ticket.passes !== this.#passes) return true;
+    if (ticket.beganAt < this.#passedAt) return true;
     // A refusal is no sign of too many requests at once.
     if (reason !== "misconfigured" && reason !== "unauthorized")
       this.#limit = Math.max(1, Math.floor(this.#limit / 2));
@@ -269,7 +266,7 @@ export class EndpointHealth {
     const own = failedAt + restMs(this.#outage, failedAt);
     if (!known) return own;
     const ofAll = known.lastAt + costlyProbeMs(known.lastAt - known.since);
-    return Math.max(own, ofAll + (this.#apartMs?.() ?? 0));
+    return Math.max(own, ofAll + (this.#apartMs ?? 0));
   }
 
   /** How many more attempts may begin. */

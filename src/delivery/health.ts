@@ -52,7 +52,7 @@ export class Health {
    * that may cost an event gets one attempt at once, unless it took one within a minute: otherwise
    * each process would risk all its slots.
    */
-  constructor(concurrency: number, holdsAmbiguous: (endpoint: Endpoint) => boolean, apartMs?: () => number) {
+  constructor(concurrency: number, holdsAmbiguous: (endpoint: Endpoint) => boolean, apartMs?: number) {
     this.#concurrency = concurrency;
     // Never all of them: if one endpoint is silent, the others have sockets left.
     const max = Math.max(1, Math.floor(concurrency * 0.75));
