@@ -1,26 +1,37 @@
-import type { OutboxEvent } from "../conversion/events.js";
-import type { Journal } from "../journal/journal.js";
-import type { EndpointState, PauseScope } from "../journal/notices.js";
+import type { EventKind, OutboxEvent } from "../conversion/events.js";
+import type { AmbiguousPolicy } from "../conversion/kinds.js";
+import type { EndpointState } from "../journal/notices.js";
 import type { Claim, Deliver, Verdict } from "../outbox/claim.js";
-import type { Outbox } from "../outbox/outbox.js";
-import type { Attempt } from "../service/attempt.js";
-import { byEndpoint, ENDPOINTS, type Endpoint, kindOf } from "../service/endpoints.js";
-import type { Clock } from "../shared/clock.js";
-import { harmless } from "../shared/harmless.js";
+import { type Attempt, unsendable } from "../service/attempt.js";
+import { type Call, callFor } from "../service/calls.js";
+import { byEndpoint, type Endpoint, kindOf } from "../service/endpoints.js";
+import { errorFrom } from "../shared/errors.js";
 import { detached } from "../shared/own-context.js";
-import { type AttemptOptions, BODY_MS, createAttempts } from "./attempts.js";
-import { type Details, detailsOf } from "./details.js";
-import { Health, type StatusAnswer } from "./health.js";
-import { interruption } from "./meaning.js";
-import type { Pause } from "./outage.js";
-import { isOfGateway, type Outcome, outcomeOf } from "./outcome.js";
+import { detailsOf } from "./details.js";
+import type { Ticket } from "./endpoint-health.js";
+import { Health } from "./health.js";
+import {
+  type EndedAttempt,
+  findingOf,
+  interruption,
+  mayHaveBeenTaken,
+  postponed,
+  verdictOn,
+} from "./meaning.js";
+import { BODY_MS, outcomeOf, pauseReasonOf } from "./outcome.js";
+import { type ConfirmReferral, ReferralCheck } from "./referral.js";
+import { createWatch, type WatchOptions } from "./watch.js";
 import { PROCESSES_APART_MS } from "./when-again.js";
 
-export interface DeliveryOptions extends AttemptOptions {
+export interface DeliveryOptions extends WatchOptions {
+  /** The `Idempotency-Key` of an event. */
+  readonly keyOf: (event: OutboxEvent) => string;
   readonly concurrency: number;
-  readonly unanswered?: Outbox["unanswered"];
-  /** More events may be claimed. */
-  readonly onCapacity: () => void;
+  readonly maxAgeMs: number;
+  readonly ambiguous: Readonly<Record<EventKind, AmbiguousPolicy>>;
+  /** Default: `never`. */
+  readonly confirmReferral?: ConfirmReferral;
+  readonly random?: () => number;
 }
 
 export interface Delivery extends Deliver {
@@ -32,47 +43,113 @@ export interface Delivery extends Deliver {
 
 const NONE = { limit: 0, lanes: [] };
 
-// It reads only, and is about no visitor: any answer shows that the service works.
-const PROBE_SESSION = "express-affiliate-probe";
+const NO_JSON =
+  "the service takes events, and answers with something that is no JSON: whether it says no there cannot be read";
+const NO_STATUS =
+  "the status endpoint answers with something that is no status: customers who are known by a login session alone " +
+  'are not reported until it does; check `baseUrl`, or set `confirmReferral: "never"`';
 
 /** Delivers events to the service as far as the health of its endpoints allows. */
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { transport, calls, concurrency, ambiguous, journal, hide, onCapacity, clock } = options;
-  const { unanswered, random = Math.random } = options;
-  const isCostly = (endpoint: Endpoint) => ambiguous[kindOf(endpoint)] === "hold";
-  const health = new Health(concurrency, isCostly, unanswered && random() * PROCESSES_APART_MS);
-  const announcer = createAnnouncer(health, journal, clock);
-  const attempt = createAttempts({
-    ...{ ...options, health, look, announce: announcer.report },
-    hasStopped: () => stopped,
-  });
+  const { transport, calls, keyOf, concurrency, maxAgeMs, ambiguous, journal, hide, clock } = options;
+  const { random = Math.random, confirmReferral: mode = "never" } = options;
+  const isHeld = (kind: EventKind) => ambiguous[kind] === "hold";
+  const apartMs = options.unanswered && random() * PROCESSES_APART_MS;
+  const health = new Health(concurrency, (endpoint) => isHeld(kindOf(endpoint)), apartMs);
+  const watch = createWatch(health, options);
+  const referral = new ReferralCheck({ transport, calls, mode });
+  /** When each endpoint last took an event, in milliseconds since the epoch. */
+  const passedAt = byEndpoint(() => 0);
+  const tellOnce = (line: string) => journal.once("warn", line, line);
   let inFlight = 0;
   let stopped = false;
-  let cancelPoll = () => {};
 
+  /** If anything throws, rejects: then the outbox takes the event for one that may have been sent. */
   async function deliver(claim: Claim): Promise<Verdict> {
-    if (claim.interrupted && ambiguous[claim.event.kind] === "hold") return interruption(claim);
+    if (claim.interrupted && isHeld(claim.event.kind)) return interruption(claim);
+    const ticket = stopped ? undefined : health.begin(claim.lane, clock.monotonic());
+    if (!ticket) return { type: "release" };
     inFlight++;
     try {
-      return await attempt(claim);
+      return await attempt(claim, ticket);
     } finally {
       inFlight--;
-      schedulePoll();
+      health.end(ticket, { type: "nothing" }, clock.monotonic());
+      watch.schedulePoll();
     }
   }
 
-  /** Looks at what other processes show. If the storage fails, this one's own attempts decide. */
-  async function look(endpoint: Endpoint): Promise<void> {
-    try {
-      const now = clock.monotonic();
-      const read = await unanswered?.(endpoint);
-      if (!read || !health.learn(endpoint, read, now)) return;
-      announcer.report(() => ({ code: "", message: "another process on this storage had no answer" }));
-      onCapacity();
-      schedulePoll();
-    } catch {
-      // Storing and claiming report what is wrong with the storage.
+  async function attempt(claim: Claim, ticket: Ticket): Promise<Verdict> {
+    const begins = () => journal.attempt(claim.event, claim.history.attempts + 1, clock.now());
+    const isAsked = referral.isDue(claim.event);
+    if (isAsked) begins();
+    const verdict = isAsked && (await confirm(claim, ticket));
+    if (verdict) return verdict;
+    // Last: an event that is skipped costs nothing.
+    if (ticket.health.hasToLook(clock.monotonic())) await watch.look(claim.lane.endpoint);
+    if (stopped || ticket.health.forbids(ticket, clock.monotonic())) return { type: "release" };
+    if (!isAsked) begins();
+    return send(claim, ticket);
+  }
+
+  /** Asks whether the event may be sent. If not, resolves to its verdict. */
+  async function confirm(claim: Claim, ticket: Ticket): Promise<Verdict | undefined> {
+    const answer = await referral.ask(claim.event, clock);
+    if (answer.type === "referred") return undefined;
+    if (answer.type === "not-referred") return { type: "skipped", reason: answer.type };
+    if (answer.type === "not-asked") {
+      const history = { ...claim.history, maybeTaken: mayHaveBeenTaken(claim), triedAt: clock.now() };
+      return { type: "retry", inMs: answer.forMs, history };
     }
+    const ended = endedWith(claim, answer.attempt, false);
+    if (answer.type === "unanswered") {
+      journal.unconfirmed(ended.details().message);
+      return undefined;
+    }
+    if (["delivered", "rejected", "refused"].includes(ended.outcome.type)) tellOnce(NO_STATUS);
+    const type = ended.outcome.type === "unreachable" ? "unreachable" : "nothing";
+    const isOfEvent = health.end(ticket, { type }, clock.monotonic());
+    watch.report(ended.details);
+    return postponed(ended, isOfEvent);
+  }
+
+  async function send(claim: Claim, ticket: Ticket): Promise<Verdict> {
+    const { lane } = claim;
+    const answer = await sent(claim);
+    const ended = endedWith(claim, answer, mayHaveBeenTaken(claim));
+    const { outcome, othersPassed, details } = ended;
+    const finding = findingOf(ended);
+    const isOfEvent = health.end(ticket, finding, clock.monotonic());
+    if (finding.type === "pass") passedAt[lane.endpoint] = clock.now();
+    if (answer.type === "answer" && answer.isUnreadable) tellOnce(NO_JSON);
+    watch.report(details);
+    if (outcome.type === "refused" && !othersPassed && !health.pauseAt(lane.endpoint, clock.monotonic())) {
+      journal.refused(lane.endpoint, pauseReasonOf(answer), details().message);
+    }
+    return verdictOn(ended, isOfEvent);
+  }
+
+  async function sent(claim: Claim): Promise<Attempt> {
+    const { event } = claim;
+    let call: Call;
+    try {
+      call = { ...callFor(event, calls), idempotencyKey: keyOf(event) };
+    } catch (error) {
+      return unsendable(errorFrom(error));
+    }
+    return transport.send(call, { mayLeave: () => claim.isHeld?.() ?? true, bodyMs: BODY_MS });
+  }
+
+  function endedWith(claim: Claim, attempt: Attempt, maybeTaken: boolean): EndedAttempt {
+    const { history, queuedAt } = claim;
+    const { endpoint } = claim.lane;
+    const now = clock.now();
+    const outcome = outcomeOf(attempt, { maybeTaken, now });
+    // The clock was set back: that time would be later than all attempts of an outage that follows.
+    if (passedAt[endpoint] > now) passedAt[endpoint] = 0;
+    const othersPassed = passedAt[endpoint] > (history.triedAt || queuedAt);
+    const details = () => detailsOf(attempt, claim.event, { hide, now });
+    return { claim, attempt, outcome, othersPassed, details, now, random, maxAgeMs, ambiguous };
   }
 
   function settled(event: OutboxEvent, attempts: number, verdict: Verdict): void {
@@ -88,37 +165,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     }
   }
 
-  /** Polls when time alone opens the next lane. */
-  function schedulePoll(): void {
-    cancelPoll();
-    const now = clock.monotonic();
-    const at = Math.min(health.opensAt(now), health.askAt);
-    if (stopped || !Number.isFinite(at)) return;
-    cancelPoll = clock.after(Math.max(0, Math.ceil(at - now)), poll);
-  }
-
-  function poll(): void {
-    const now = clock.monotonic();
-    if (health.askAt <= now) void ask();
-    // Another process may have found that the endpoint has recovered.
-    for (const endpoint of health.silent) void look(endpoint);
-    harmless(onCapacity);
-    schedulePoll();
-  }
-
-  /** Asks the status endpoint whether the service answers: that risks no event. */
-  async function ask(): Promise<void> {
-    health.ask();
-    const attempt = await transport.send(calls.status(PROBE_SESSION), { bodyMs: BODY_MS });
-    if (stopped) return;
-    const outcome = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
-    const restMs = outcome.type === "throttled" ? outcome.retryAfterMs : 0;
-    health.asked(answerOf(attempt, outcome), clock.monotonic(), restMs);
-    announcer.report(() => detailsOf(attempt, undefined, { hide, now: clock.now() }));
-    harmless(onCapacity);
-    schedulePoll();
-  }
-
   return {
     capacity: () => (stopped ? NONE : health.capacity(clock.monotonic())),
     // An outbox may call both in some visitor's async context.
@@ -129,54 +175,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       return inFlight;
     },
     get endpoints() {
-      return announcer.states();
+      return watch.endpoints;
     },
     stop() {
       stopped = true;
-      cancelPoll();
-    },
-  };
-}
-
-function answerOf(attempt: Attempt, { type }: Outcome): StatusAnswer {
-  if (isOfGateway(attempt)) return "gateway";
-  if (attempt.type === "answer") return attempt.status < 500 && type !== "throttled" ? "well" : "sick";
-  return type === "unreachable" ? type : "silent";
-}
-
-/** Reports to the journal, once each, that a pause begins, changes its reason or ends. */
-function createAnnouncer(health: Health, journal: Journal, clock: Clock) {
-  const announced = new Map<PauseScope, Pause>();
-
-  function compare(scope: PauseScope, pause: Pause | undefined, now: number, details: () => Details): void {
-    const before = announced.get(scope);
-    if (!pause) {
-      if (before && announced.delete(scope)) journal.resumed(scope, now - before.since);
-    } else if (pause.reason !== before?.reason) {
-      const since = before?.since ?? pause.since;
-      announced.set(scope, { ...pause, since });
-      const { status, message } = details();
-      const because = status === undefined ? message : `answered ${status}: ${message}`;
-      journal.paused(scope, {
-        ...{ reason: pause.reason, because },
-        ...{ pausedMs: Math.max(0, now - since), forMs: Math.max(0, pause.until - now) },
-      });
-    }
-  }
-
-  return {
-    report(details: () => Details): void {
-      const now = clock.monotonic();
-      compare("origin", health.originPause, now, details);
-      for (const endpoint of ENDPOINTS) compare(endpoint, health.pauseAt(endpoint, now), now, details);
-    },
-    states(): Record<Endpoint, EndpointState> {
-      const now = clock.monotonic();
-      return byEndpoint((endpoint) => {
-        const pause = health.originPause ?? health.pauseAt(endpoint, now);
-        if (!pause) return { state: "open" };
-        return { state: "paused", reason: pause.reason, pausedMs: Math.max(0, now - pause.since) };
-      });
+      watch.stop();
     },
   };
 }

@@ -30,6 +30,9 @@ export type Outcome =
         | "unsent";
     };
 
+/** An answer counts once its head is there: no slot waits longer for a message or a lead id. */
+export const BODY_MS = 1_000;
+
 const UNAUTHORIZED = new Set([401, 403, 407]);
 const REFUSED = new Set([...UNAUTHORIZED, 404, 405, 410, 501]);
 // The service or its proxy says that it was not taken (521, 523, 525, 526, 530: Cloudflare's).

@@ -7,7 +7,7 @@ import type { Call, Calls } from "../service/calls.js";
 import type { Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom } from "../shared/errors.js";
-import { type Outcome, outcomeOf, pauseReasonOf } from "./outcome.js";
+import { BODY_MS, type Outcome, outcomeOf, pauseReasonOf } from "./outcome.js";
 import { probeMs, REFERRAL_WAIT_MS } from "./when-again.js";
 
 /** What the status endpoint says of an event's visitor. */
@@ -28,7 +28,6 @@ interface ReferralOptions {
   readonly transport: Pick<Transport, "send">;
   readonly calls: Calls;
   readonly mode: ConfirmReferral;
-  readonly bodyMs: number;
 }
 
 /**
@@ -56,7 +55,7 @@ export class ReferralCheck {
   }
 
   async ask({ data }: OutboxEvent, clock: Pick<Clock, "now" | "monotonic">): Promise<Referral> {
-    const { transport, calls, bodyMs } = this.#options;
+    const { transport, calls } = this.#options;
     let call: Call;
     try {
       call = calls.status(data.sessionId as string);
@@ -67,7 +66,7 @@ export class ReferralCheck {
     if (began < this.#restsUntil) return { type: "not-asked", forMs: this.#restsUntil - began };
     // While the endpoint fails, one question at a time probes whether it answers again.
     if (this.#failingSince !== undefined) this.#restsUntil = began + REFERRAL_WAIT_MS;
-    const attempt = await transport.send(call, { bodyMs });
+    const attempt = await transport.send(call, { bodyMs: BODY_MS });
     const outcome = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
     if (!isAnswered(attempt, outcome)) {
       const now = clock.monotonic();
