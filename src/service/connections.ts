@@ -19,44 +19,38 @@ export interface Connections {
 export function createConnections(options: DispatcherOptions): Connections {
   const makeDispatcher = dispatcherTo(options);
   let opening: Promise<void> | undefined;
-  let kept: Dispatcher | undefined;
   // Undici waits for a timer before it reuses a connection, so with fake timers each call gets a
   // new one.
-  let fresh: Dispatcher | undefined;
-  let undici: Undici | undefined;
+  let pools: { readonly kept: Dispatcher; readonly fresh: Dispatcher } | undefined;
   let isClosed = false;
 
   function open(): Promise<void> {
-    opening ??= loadUndici().then((loaded) => {
-      undici = loaded;
-      kept = makeDispatcher(loaded);
-      if (isClosed) void kept.destroy();
+    opening ??= loadUndici().then((undici) => {
+      pools = { kept: makeDispatcher(undici), fresh: makeDispatcher(undici) };
+      if (isClosed) void destroy();
     });
     return opening;
   }
 
+  const destroy = () => Promise.all([pools?.kept.destroy(), pools?.fresh.destroy()]);
+
   function dispatchNow(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     const isFaked = timersAreFaked();
     try {
-      if (isFaked && undici) fresh ??= makeDispatcher(undici);
-      const dispatcher = isFaked ? fresh : kept;
-      dispatcher?.dispatch({ ...request, reset: isFaked }, handler);
+      pools?.[isFaked ? "fresh" : "kept"].dispatch({ ...request, reset: isFaked }, handler);
     } catch (error) {
       handler.onResponseError?.(undefined as never, errorFrom(error));
     }
   }
 
-  function prepare(): void {
-    // If undici cannot be loaded, each request fails with the reason.
-    open().catch(() => {});
-  }
-
+  // If undici cannot be loaded, each request fails with the reason.
+  const prepare = () => void open().catch(() => {});
   if (isInJest()) prepare();
 
   return {
     prepare,
     dispatch(request, handler) {
-      if (kept) dispatchNow(request, handler);
+      if (pools) dispatchNow(request, handler);
       else
         open().then(
           () => dispatchNow(request, handler),
@@ -65,7 +59,7 @@ export function createConnections(options: DispatcherOptions): Connections {
     },
     async close() {
       isClosed = true;
-      const destroyed = Promise.all([kept?.destroy(), fresh?.destroy()]);
+      const destroyed = destroy();
       // Undici resolves this by a microtask, and Jest fakes those as well.
       if (!timersAreFaked()) await destroyed;
     },

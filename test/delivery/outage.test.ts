@@ -1,48 +1,9 @@
-import type { OutboxEvent } from "express-affiliate";
 import { describe, expect, it, test } from "vitest";
 import type { Call } from "../../src/service/calls.js";
-import { refused, says, startDelivery, yes } from "../helpers/virtual-delivery.js";
+import { says, startDelivery, yes } from "../helpers/virtual-delivery.js";
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
-const EVENTS = 10_000;
-
-/** What 2,500 visitors do who come, sign up and pay twice while the service is down. */
-const STEPS = ["click", "registration", "payment", "payment"] as const;
-const VISITORS = EVENTS / STEPS.length;
-
-test("72 hours without the service are asked through once a minute at most, and end with 10,000 events delivered once and in order", async () => {
-  const { clock, service, outbox, add, noticesOf } = startDelivery({ reply: () => refused });
-  const events: OutboxEvent[] = [];
-  for (const step of STEPS) {
-    for (let nth = 0; nth < VISITORS; nth++) {
-      events.push(await add(step, { clickId: `c${nth}`, sessionId: `s${nth}` }));
-      await clock.pass((71 * HOUR_MS) / EVENTS);
-    }
-  }
-  expect(service.posts.length).toBeLessThan(20);
-  expect(service.probes.length).toBeLessThan(71 * 60 + 60);
-  expect(outbox.counts().queued).toBe(EVENTS);
-
-  const before = service.posts.length;
-  service.reply = () => yes;
-  await clock.pass(HOUR_MS);
-  expect(outbox.counts()).toMatchObject({ queued: 0, dead: { expired: 0, rejected: 0, unconfirmed: 0 } });
-  expect(service.posts.length - before).toBe(EVENTS);
-  expect(new Set(service.taken).size).toBe(EVENTS);
-  expect(service.taken).toHaveLength(EVENTS);
-  const positions = new Map(service.taken.map((id, index) => [id, index]));
-  const last = new Map<string, number>();
-  for (const { id, data } of events) {
-    const position = positions.get(id) ?? -1;
-    expect(position).toBeGreaterThan(last.get(data.clickId as string) ?? -1);
-    last.set(data.clickId as string, position);
-  }
-  expect(service.mostAtOnce).toBeLessThanOrEqual(8);
-  expect(noticesOf("paused")).toHaveLength(1);
-  expect(noticesOf("resumed")).toHaveLength(1);
-});
-
 describe("age", () => {
   it("kills an event whose attempt fails past `maxAgeMs` while others are taken, and no sooner", async () => {
     const isPoison = ({ body }: Call) => Object(body).sessionId === "poison";

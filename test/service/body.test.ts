@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isYes } from "../../src/service/answers.js";
+import { isYes, leadIdOf } from "../../src/service/answers.js";
 import { type BodyHeaders, errorStatusOf, readBody } from "../../src/service/body.js";
 import { anyCharacter } from "../helpers/any-character.js";
 
@@ -96,6 +96,7 @@ describe("a body", () => {
         const { json } = readBody(Buffer.from(bytes), headers);
         errorStatusOf(json);
         isYes({ type: "answer", status: 200, body: json });
+        leadIdOf(json);
       }),
     );
   });
@@ -141,4 +142,19 @@ describe("a 2xx", () => {
   ])("whose body is %j has the status %j", (body, status) => {
     expect(errorStatusOf(body)).toBe(status);
   });
+});
+
+it.each<[unknown, number | undefined]>([
+  [{ leadId: 7 }, 7],
+  [{ leadId: "007" }, 7],
+  [{ leadId: Number.MAX_SAFE_INTEGER + 1 }, undefined],
+  [{ leadId: "9".repeat(100_000) }, undefined],
+  [{ leadId: 0 }, undefined],
+  [{ leadId: 1.5 }, undefined],
+  [{ leadId: "1e3" }, undefined],
+  [{ leadId: "" }, undefined],
+  [{ leadId: [7] }, undefined],
+  [null, undefined],
+])("the lead id of %j is %j", (body, leadId) => {
+  expect(leadIdOf(body)).toBe(leadId);
 });
