@@ -134,7 +134,7 @@ export class EndpointHealth {
     return { health: this, beganAt: now, isNewEvent, isOpen: true };
   }
 
-  /** The attempt says nothing about the endpoint. */
+  /** An attempt has ended. The other methods say how. */
   end(ticket: Ticket): void {
     this.#underWay--;
     if (ticket.isNewEvent) this.#newEventsUnderWay--;
@@ -142,7 +142,6 @@ export class EndpointHealth {
 
   /** The endpoint has read an event and decided on it. */
   pass(ticket: Ticket, now: number): void {
-    this.end(ticket);
     this.#passMs = now - ticket.beganAt;
     this.#recover(now);
   }
@@ -197,7 +196,6 @@ export class EndpointHealth {
 
   /** The endpoint did not take an event. Returns whether that may be the event's own fault. */
   fail(ticket: Ticket, { visitor, reason, isAmbiguous }: Failure, now: number): boolean {
-    this.end(ticket);
     if (now - ticket.beganAt >= this.#patienceMs) this.#suspectUntil = now + SUSPECT_MS;
     const isCostly = isAmbiguous && this.#holdsAmbiguous;
     if (isCostly) this.#isCareful = true;
@@ -216,8 +214,7 @@ export class EndpointHealth {
   }
 
   /** The service asks for a pause. */
-  throttle(ticket: Ticket, forMs: number, now: number): void {
-    this.end(ticket);
+  throttle(forMs: number, now: number): void {
     this.#limit = 1;
     const before = this.#isThrottled(now) ? this.#throttle : undefined;
     this.#throttle = { since: before?.since ?? now, until: Math.max(now + forMs, before?.until ?? now) };

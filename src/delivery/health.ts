@@ -84,6 +84,7 @@ export class Health {
     const { health } = ticket;
     if (!ticket.isOpen) return true;
     ticket.isOpen = false;
+    health.end(ticket);
     switch (finding.type) {
       case "pass":
         this.#answered(now);
@@ -98,13 +99,11 @@ export class Health {
       }
       case "pause":
         this.#answered(now);
-        health.throttle(ticket, finding.forMs, now);
+        health.throttle(finding.forMs, now);
         return false;
       case "unreachable":
-        health.end(ticket);
         return !this.#disconnected(now);
       case "nothing":
-        health.end(ticket);
         return true;
     }
   }

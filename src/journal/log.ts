@@ -21,7 +21,8 @@ const MOST_NEWS = 50;
 /** Writes to the host's logger, whose errors do no harm. `shown` removes what must not be shown. */
 export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: string) => string }) {
   const { logger, clock, shown } = parts;
-  const rateLimit = createRateLimit();
+  /** Of each kind: until when each line is not written again, and how many were left out since. */
+  const shares = new Map<string, { until: Map<string, number>; leftOut: number }>();
   const loggedOnce = new Set<string>();
   const known = new Set<string>();
 
@@ -44,8 +45,17 @@ export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: s
      * keeps another out.
      */
     warn(kind: string, line: string, says = wordsOf(line)): void {
-      const leftOut = rateLimit(kind, says, clock.monotonic());
-      if (leftOut !== undefined) log("warn", line + leftOut);
+      const now = clock.monotonic();
+      const share = shares.get(kind) ?? { until: new Map(), leftOut: 0 };
+      shares.set(kind, share);
+      for (const [written, until] of share.until) if (until <= now) share.until.delete(written);
+      if (share.until.has(says) || share.until.size >= MOST_OF_A_KIND) {
+        share.leftOut++;
+        return;
+      }
+      share.until.set(says, now + MINUTE_MS);
+      log("warn", share.leftOut > 0 ? `${line} (and ${share.leftOut} more that were left out)` : line);
+      share.leftOut = 0;
     },
     /** Writes the line once, not in production: for what is no error, but puzzles a developer. */
     hint(subject: string, line: string): void {
@@ -75,31 +85,4 @@ export function wordsOf(text: string): string {
     .slice(0, LONGEST)
     .replace(/"(?:[^"\\]|\\[\s\S])*"?/g, '""')
     .replace(/\d+/g, "0");
-}
-
-/** Each line once a minute, and not too many different ones. */
-function createRateLimit() {
-  const shares = new Map<string, Share>();
-
-  /** @returns what to add to the line, or `undefined` if it is not written. */
-  return function admit(kind: string, says: string, now: number): string | undefined {
-    const share = shares.get(kind) ?? { until: new Map(), leftOut: 0 };
-    shares.set(kind, share);
-    for (const [line, until] of share.until) if (until <= now) share.until.delete(line);
-    if (share.until.has(says) || share.until.size >= MOST_OF_A_KIND) {
-      share.leftOut++;
-      return undefined;
-    }
-    share.until.set(says, now + MINUTE_MS);
-    const { leftOut } = share;
-    share.leftOut = 0;
-    return leftOut > 0 ? ` (and ${leftOut} more that were left out)` : "";
-  };
-}
-
-interface Share {
-  /** Until when each line that was written is not written again. */
-  readonly until: Map<string, number>;
-  /** How many lines were not written since the last one that was. */
-  leftOut: number;
 }

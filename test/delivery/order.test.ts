@@ -95,12 +95,3 @@ it("delivery has a visitor wait for no other's retry", async () => {
   expect(service.taken).toHaveLength(100);
   expect(outbox.counts().queued).toBe(100);
 });
-
-it("delivery gives every attempt at an event the same Idempotency-Key and the same body", async () => {
-  const { clock, service, add } = startDelivery({ reply: () => says(500) });
-  const { id } = await add("registration", { clickId: "c" });
-  await clock.pass(60_000);
-  expect(service.posts.length).toBeGreaterThan(3);
-  expect(new Set(service.posts.map(({ call }) => call.idempotencyKey))).toEqual(new Set([id]));
-  expect(new Set(service.posts.map(({ call }) => JSON.stringify(call.body))).size).toBe(1);
-});

@@ -165,14 +165,6 @@ describe("an event whose only id is a login session's", () => {
     expect(service.taken).toHaveLength(2);
   });
 
-  it("rests as an event that failed does while the status endpoint fails", async () => {
-    const { clock, add, noticesOf } = start(says(500));
-    await add("payment");
-    await clock.pass(10_000);
-    const rests = noticesOf("retry").map(({ inMs }) => inMs);
-    expect(rests.slice(0, 3)).toEqual([187.5, 281.25, 421.875]);
-  });
-
   it("holds up no other event while the status endpoint is down, which is asked twice a second at most", async () => {
     for (const status of [refusedByStatus, says(500), hanging]) {
       const { clock, service, add } = start(status);

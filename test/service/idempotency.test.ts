@@ -5,7 +5,6 @@ import { recordingOutbox } from "express-affiliate/testing";
 import { describe, expect, it } from "vitest";
 import { idempotencyKeys, randomIdempotencyKey } from "../../src/service/idempotency.js";
 import { sample } from "../contract/samples.js";
-import { describeWithPostgres } from "../helpers/postgres.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startService } from "../helpers/service.js";
 import { linesLogger, startTracker } from "../helpers/tracker.js";
@@ -100,11 +99,4 @@ async function keepsKeys(reopen: () => Outbox | Promise<Outbox>): Promise<void> 
 it("a random Idempotency-Key is kept with its event on disk, and shown nowhere", () => {
   const directory = scratchDirectory();
   return keepsKeys(() => diskOutbox({ directory }));
-});
-
-describeWithPostgres("in a database", ({ create, reopen }) => {
-  it("a random Idempotency-Key is kept with its event, and shown nowhere", async () => {
-    await (await create()).close();
-    await keepsKeys(reopen);
-  });
 });
