@@ -11,7 +11,6 @@ import { sizeOf } from "./size.js";
 /** Requests a second while it is measured what they cost. */
 export const PER_SECOND = 100;
 const ROUNDS = 3;
-const TRIES = 2;
 /** Rounds whose greatest figure is above the least by more than a third do not agree. */
 const AGREE = 4 / 3;
 const FIGURES = ["p50", "p99", "mainThread"];
@@ -20,35 +19,24 @@ const STARTS = 5;
 
 /**
  * What each adapter costs its host, one at a time, in rounds: in each, every adapter in turn, after
- * the shop without tracking. A figure whose rounds do not agree is measured again, and left out if
- * they never do.
+ * the shop without tracking. A figure whose rounds do not agree is left out.
  */
 export async function costsOf(adapters, placeFor, load) {
-  if (adapters.length === 0) return {};
-  const costs = {};
-  let left = [none, ...adapters];
-  for (let nth = 1; nth <= TRIES && left.length > 0; nth++) {
-    const rounds = [];
-    const measured = new Set([none, ...left]);
-    for (let round = 0; round < ROUNDS; round++) {
-      rounds[round] = {};
-      for (const adapter of measured) rounds[round][adapter.name] = await pacedWith(adapter, placeFor, load);
-    }
-    for (const { name } of left) costs[name] = { ...figuresOf(name, rounds), ...costs[name] };
-    const lacking = ({ name }) => FIGURES.filter((figure) => !costs[name][figure]);
-    left = left.filter((adapter) => lacking(adapter).length > 0);
-    for (const adapter of left) {
-      const what = `the rounds do not agree: ${lacking(adapter).join(", ")}, try ${nth} of ${TRIES}`;
-      console.error("costs", adapter.name, what);
-    }
+  const all = adapters.length > 0 ? [none, ...adapters] : [];
+  const rounds = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    rounds[round] = {};
+    for (const adapter of all) rounds[round][adapter.name] = await pacedWith(adapter, placeFor, load);
   }
-  for (const adapter of [none, ...adapters]) {
+  const costs = {};
+  for (const adapter of all) {
     const { name, packages = [], loads = packages } = adapter;
-    Object.assign(costs[name], {
+    costs[name] = {
+      ...figuresOf(name, rounds),
       heapPerEvent: await heapOf(adapter, placeFor),
       importMs: importMsOf(loads),
       bytesOnDisk: sizeOf(packages),
-    });
+    };
     console.error("costs", name, JSON.stringify(costs[name]));
   }
   return costs;
@@ -126,8 +114,7 @@ async function paced(shop, ms) {
  * does not answer.
  */
 async function heapOf(adapter, placeFor) {
-  // Nothing waits but the visitor.
-  if (["none", "awaited-fetch"].includes(adapter.name)) return null;
+  if (adapter === none) return null;
   const shop = await open(adapter, placeFor);
   for (let nth = 0; nth < 200; nth++) await shop.visit();
   await sleep(500);

@@ -1,8 +1,7 @@
-import { bullmq, bullmqId, bullmqTuned } from "./bullmq.js";
-import { awaitedFetch, fetchAndCatch, pRetry } from "./fetch.js";
+import { bullmq, bullmqTuned } from "./bullmq.js";
+import { fetchAndCatch } from "./fetch.js";
 import { graphileWorker } from "./graphile-worker.js";
 import { disk, memory, postgres } from "./ours.js";
-import { pgBoss } from "./pg-boss.js";
 import { posthog, posthogId } from "./posthog.js";
 import { segment, segmentId } from "./segment.js";
 
@@ -15,16 +14,12 @@ import { segment, segmentId } from "./segment.js";
  */
 export const adapters = [
   fetchAndCatch,
-  awaitedFetch,
-  pRetry,
   segment,
   segmentId,
   posthog,
   posthogId,
   bullmq,
-  bullmqId,
   bullmqTuned,
-  pgBoss,
   graphileWorker,
   memory,
   disk,
