@@ -70,7 +70,7 @@ describe("the layers", () => {
   });
 
   it("have the thread's script among them, and the pages' scripts", () => {
-    expect(importsOf("outbox/disk/thread/worker.ts")).toContain("outbox/disk/thread/thread.ts");
+    expect(importsOf("outbox/disk/thread/link.ts")).toContain("outbox/disk/thread/thread.ts");
     expect([...(layers().get("dashboard") ?? [])]).toContain("dashboard/browser");
   });
 });

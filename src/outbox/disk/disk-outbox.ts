@@ -4,6 +4,7 @@ import * as z from "zod/mini";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
+import { createProcessHooks } from "../../shared/process-hooks.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { setImmediate } from "../../shared/real-timers.js";
 import { createDurable } from "../durable.js";
@@ -48,6 +49,8 @@ export interface DiskOutboxOptions {
 
 // The thread looks for what has rested about twice a second.
 const LOOKED_EVERY_MS = 1_000;
+
+const atExit = createProcessHooks("exit");
 
 const aDirectory = { error: "must be a directory's path" };
 const aSize = { error: "must be a number of bytes, at least 1 MiB" };
@@ -158,11 +161,18 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         { ...limits, path, engine, owner, clientId },
         { onDone: receive, underWay: () => [...underWay.values()].map(({ isHeld: _, ...each }) => each) },
       );
+      const endWithProcess = () => {
+        link.endWithProcess();
+        spool.close();
+      };
       const close = async () => {
         await link.close();
+        // Not before: the host may exit meanwhile.
+        atExit.remove(endWithProcess);
         spool.close();
         end();
       };
+      atExit.add(endWithProcess);
       return { link, isShared, close };
     } catch (error) {
       end();

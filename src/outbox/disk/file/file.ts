@@ -80,20 +80,32 @@ function missing(message: string): OutboxError {
 }
 
 function openChecked(path: string, options: EngineAndOptions, check: (db: Database) => void): OpenFile {
-  const { version, open } = loadEngine(options.engine);
+  const { engine, maxBytes, shareableFrom = SHAREABLE_FROM, waitMs = WAIT_FOR_ANOTHER_MS } = options;
+  const { version, open } = loadEngine(engine);
+  const isShareable = version.localeCompare(shareableFrom, "en", { numeric: true }) >= 0;
   const db = open(path);
   try {
-    makeFirstAccess(db, path, { ...options, version }, () => {
-      check(db);
-      configure(db, options.maxBytes);
-    });
+    if (!isShareable) db.exec("pragma locking_mode = exclusive");
+    whenFree(
+      () => {
+        check(db);
+        configure(db, maxBytes);
+      },
+      isShareable ? undefined : waitMs,
+    );
     if (db.prepare("pragma journal_mode").get().journal_mode !== "wal") {
       throw new Error("its file system cannot keep SQLite's write-ahead log");
     }
     migrate(db, path);
   } catch (error) {
     db.close();
-    throw error;
+    if (isShareable || failureOf(error) !== "busy") throw error;
+    throw new OutboxError(
+      "ERR_AFFILIATE_DISK_IN_USE",
+      `diskOutbox: another process uses ${path}, and SQLite ${version} cannot share a file without the risk of damaging ` +
+        `it; update Node (22.22.3, 24.15 or later have SQLite ${shareableFrom}), or give each process a directory`,
+      { cause: error },
+    );
   }
   const isUnchanged = watch(path);
   const beside = BESIDE.map((suffix) => ({ file: path + suffix, isUnchanged: watch(path + suffix) }));
@@ -138,34 +150,10 @@ function removeLogOfAnother(db: Database, path: string): void {
   db.exec("commit");
 }
 
-/** Locks the file for this process alone if this version of SQLite cannot share one. */
-function makeFirstAccess(
-  db: Database,
-  path: string,
-  options: FileOptions & { readonly version: string },
-  first: () => void,
-): void {
-  const { version, shareableFrom = SHAREABLE_FROM, waitMs = WAIT_FOR_ANOTHER_MS } = options;
-  const isShareable = version.localeCompare(shareableFrom, "en", { numeric: true }) >= 0;
-  if (!isShareable) db.exec("pragma locking_mode = exclusive");
-  try {
-    whenFree(first, isShareable ? undefined : waitMs);
-  } catch (error) {
-    if (isShareable || failureOf(error) !== "busy") throw error;
-    throw new OutboxError(
-      "ERR_AFFILIATE_DISK_IN_USE",
-      `diskOutbox: another process uses ${path}, and SQLite ${version} cannot share a file without the risk of damaging ` +
-        `it; update Node (22.22.3, 24.15 or later have SQLite ${shareableFrom}), or give each process a directory`,
-      { cause: error },
-    );
-  }
-}
-
 function configure(db: Database, maxBytes: number): void {
   const most = Math.ceil(maxBytes / PAGE_BYTES);
   const { page_count: pages } = db.prepare("pragma page_count").get();
   db.exec(`
-    pragma auto_vacuum = incremental;
     pragma journal_mode = wal;
     pragma synchronous = full;
     pragma secure_delete = on;

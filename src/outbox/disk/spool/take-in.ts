@@ -35,18 +35,16 @@ export function createTakeIn(
   /** What is stored of each file, and since when. */
   const stored = new Map<string, { readonly version: string; readonly at: number }>();
   let current: Reading | undefined;
-  let ending: string | undefined;
 
   function next(): Reading | undefined {
     const spools = spoolsBeside(path);
     for (const known of stored.keys()) if (!spools.some((each) => each.path === known)) stored.delete(known);
     for (const spool of spools) {
-      if (spool.owner !== ending && !isGone(spool.owner)) continue;
+      if (!isGone(spool.owner)) continue;
       const before = stored.get(spool.path);
       try {
         if (before?.version !== spool.version) return { ...spool, ...eventsOf(readSpool(spool.path)) };
-        const settleMs = spool.owner === ending ? 0 : SETTLE_MS;
-        if (clock.monotonic() - before.at >= settleMs) removeSpool(spool.path);
+        if (clock.monotonic() - before.at >= SETTLE_MS) removeSpool(spool.path);
       } catch {
         // Another process was faster, or it cannot be read or removed at the moment.
       }
@@ -67,10 +65,6 @@ export function createTakeIn(
     /** Whether files are to be removed in `SETTLE_MS` at the latest, by `finds`. */
     get isSettling(): boolean {
       return stored.size > 0;
-    },
-    /** This process ends: its own lines are stored, too. */
-    endWith(owner: string): void {
-      ending = owner;
     },
     /** Stores the next lines. If the storage fails, the file is read anew. */
     async step(store: Pick<Store, "run">): Promise<TransactionOutcome> {

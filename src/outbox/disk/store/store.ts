@@ -23,9 +23,6 @@ const FORGOTTEN_AT_ONCE = 10;
 const COUNTED_AT_MOST_EVERY_MS = 1_000;
 // Of a thread's time, to count takes a hundredth at most.
 const PAUSE_AFTER_COUNTING = 100;
-// Chosen: a MiB is kept for what comes next. 4 MiB a round are given back before a host notices.
-const FREE_PAGES_KEPT = 250;
-const PAGES_GIVEN_BACK = 1_000;
 
 export interface StoreOptions {
   readonly maxBytes: number;
@@ -180,7 +177,7 @@ export function createStore(
     }
   }
 
-  /** Forgets, repairs, and gives back space. */
+  /** Forgets, and repairs. */
   async function lookAfter(): Promise<void> {
     await owners.removeLocks();
     await space.forgetIds(maxBytes);
@@ -188,8 +185,6 @@ export function createStore(
       await queue.upkeep(FORGOTTEN_AT_ONCE);
       keptUpAt = clock.monotonic();
     }
-    if (file.db.prepare("pragma freelist_count").get().freelist_count > FREE_PAGES_KEPT)
-      file.db.exec(`pragma incremental_vacuum(${PAGES_GIVEN_BACK})`);
   }
 
   return {

@@ -1,10 +1,11 @@
+import source from "inline:./thread.ts";
+import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { OutboxError } from "../../../shared/errors.js";
-import { createProcessHooks } from "../../../shared/process-hooks.js";
+import { peerPlaces, resolvePeer } from "../../../shared/peer.js";
 import { clearTimeout, setImmediate, setTimeout } from "../../../shared/real-timers.js";
 import { closed } from "../../outbox.js";
 import type { Call, DiskClaim } from "../store/calls.js";
-import type { Done, Reply, ThreadOptions } from "./protocol.js";
-import { startThread, type Thread } from "./worker.js";
+import { type Done, type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
 
 export type Link = ReturnType<typeof openLink>;
 
@@ -25,14 +26,14 @@ const NOTHING_KNOWN: Done = {
 
 const BATCH = 200;
 const RESTART_MS = 1_000;
-
-const atExit = createProcessHooks("exit");
+const LONGEST_START_MS = 10_000;
+const LONGEST_END_MS = 5_000;
 
 /**
  * Starts the outbox's thread, and waits until it has opened its file, so that a problem shows at
  * the start. From then on the main thread never waits. The calls of one tick go out together, and
  * the next when these are answered. If the thread ends by itself, another one goes on with what is
- * `underWay`.
+ * `underWay`. It keeps no process alive but while it has something to answer.
  *
  * @throws OutboxError
  */
@@ -47,26 +48,69 @@ export function openLink(
   let scheduled = false;
   let refusing: Error | undefined;
   let isClosed = false;
-  let whenIdle = () => {};
   let restart: NodeJS.Timeout | undefined;
-  let thread: Thread | undefined = startThread(options, receive, lose);
+  let thread: ReturnType<typeof begin> | undefined = begin();
 
-  const first = thread.waitForReply();
+  const first = waitForReply(thread);
   // A full disk may have space soon. All other problems are for the host to solve.
   if (first.type === "failed" && first.code !== "ERR_AFFILIATE_DISK_FULL") {
-    thread.abandon();
+    // It ends when it can: the process neither waits nor stops it inside SQLite's native code.
+    isClosed = true;
+    thread.port.postMessage("close");
     throw new OutboxError(first.code, first.message);
   }
   if (first.type !== "failed") last = first;
 
+  function begin(inherited?: readonly DiskClaim[]) {
+    const signals = new Int32Array(new SharedArrayBuffer(8));
+    const { port1: port, port2 } = new MessageChannel();
+    const worker = new Worker(source, {
+      eval: true,
+      name: "express-affiliate",
+      // Only Yarn's of the host's flags: what the others load has nothing to do here.
+      execArgv: plugAndPlay(),
+      workerData: { ...options, inherited, signals, port: port2 },
+      transferList: [port2],
+    });
+    const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+    let hasEnded = false;
+    const end = (error: Error) => {
+      if (hasEnded) return;
+      hasEnded = true;
+      for (let reply = receiveMessageOnPort(port); reply; reply = receiveMessageOnPort(port))
+        receive(reply.message);
+      port.close();
+      if (!isClosed) lose(error);
+    };
+    port.on("message", receive);
+    worker.once("error", end);
+    worker.once("exit", (code) => end(new Error(`exit code ${code}`)));
+    worker.unref();
+    port.unref();
+    return { worker, port, signals, ended };
+  }
+
+  function waitForReply({ port, signals }: ReturnType<typeof begin>): Reply {
+    Atomics.wait(signals, SIGNALS.replied, 0, LONGEST_START_MS);
+    const received = receiveMessageOnPort(port);
+    if (received) return received.message;
+    const message = `diskOutbox: ${options.path} could not be opened within ${LONGEST_START_MS / 1_000} s; see whether its disk answers`;
+    return { type: "failed", code: "ERR_AFFILIATE_DISK_UNUSABLE", message };
+  }
+
   function start(): void {
     if (thread) return;
     try {
-      thread = startThread({ ...options, inherited: underWay() }, receive, lose);
+      thread = begin(underWay());
     } catch (error) {
       // The machine or its container has as many threads as it may have.
       lose(error as Error);
     }
+  }
+
+  function post(message: Message): void {
+    thread?.worker.ref();
+    thread?.port.postMessage(message);
   }
 
   function schedule(): void {
@@ -84,7 +128,7 @@ export function openLink(
   function send(): void {
     asked = waiting.splice(0, BATCH);
     start();
-    thread?.send(asked.map(({ call }) => call));
+    post(asked.map(({ call }) => call));
   }
 
   function receive(reply: Reply): void {
@@ -94,19 +138,16 @@ export function openLink(
     }
     last = reply;
     onDone(reply);
-    if (reply.type === "done") {
-      const answered = asked;
-      asked = [];
-      for (const [nth, result] of reply.results.entries()) answered[nth]?.resolve(result);
-      schedule();
-    }
+    if (reply.type === "looked") return;
+    const answered = asked;
+    asked = [];
+    for (const [nth, result] of reply.results.entries()) answered[nth]?.resolve(result);
+    schedule();
     rest();
   }
 
   function rest(): void {
-    if (asked.length + waiting.length > 0) return;
-    whenIdle();
-    thread?.rest();
+    if (asked.length + waiting.length === 0 && !isClosed) thread?.worker.unref();
   }
 
   /** Fails all that was asked: otherwise a later event could be stored before an earlier one. */
@@ -132,14 +173,6 @@ export function openLink(
     fail(new OutboxError("ERR_AFFILIATE_DISK_UNUSABLE", message, { cause }));
   }
 
-  /** The thread ends first: torn out of SQLite's native code by `process.exit`, it would abort. */
-  function endWithProcess(): void {
-    if (!thread) return;
-    while (waiting.length > 0) send();
-    thread.end();
-  }
-
-  atExit.add(endWithProcess);
   return {
     get last(): Done {
       return last;
@@ -153,18 +186,28 @@ export function openLink(
         schedule();
       });
     },
-    /** Ends the thread once it has answered everything. */
+    /**
+     * Blocks until the thread has stored what was asked, and has ended: torn out of SQLite's native
+     * code by `process.exit`, it would abort.
+     */
+    endWithProcess(): void {
+      if (!thread) return;
+      while (waiting.length > 0) send();
+      post("close");
+      Atomics.wait(thread.signals, SIGNALS.closed, 0, LONGEST_END_MS);
+    },
+    /** Ends the thread. Called once all that was asked is answered. */
     async close(): Promise<void> {
-      while (asked.length + waiting.length > 0) {
-        await new Promise<void>((resolve) => {
-          whenIdle = resolve;
-        });
-      }
       isClosed = true;
       clearTimeout(restart);
-      await thread?.stop();
-      // Not before: the host may exit meanwhile.
-      atExit.remove(endWithProcess);
+      post("close");
+      await thread?.ended;
     },
   };
+}
+
+/** Yarn's Plug'n'Play packs modules into archives. Its hook reads them: often, a flag loads it. */
+function plugAndPlay(): string[] {
+  const hook = process.versions.pnp && resolvePeer("pnpapi", peerPlaces());
+  return hook ? ["--require", hook] : [];
 }

@@ -21,9 +21,8 @@ export const SIGNALS = { replied: 0, closed: 1 } as const;
  *
  * - calls: carry them out in one transaction, and reply.
  * - `close`: end.
- * - `end`: the process ends; first store what it has in memory.
  */
-export type Message = readonly Call[] | "close" | "end";
+export type Message = readonly Call[] | "close";
 
 /** `done`: the calls were carried out. `looked`: the thread has opened, or looked after, its file. */
 export interface Done extends TransactionOutcome {

@@ -20,7 +20,7 @@ const TAKE_IN_MS = 1_000;
  * a message asks for awaits microtasks alone, so it is done before the next message.
  */
 const options = workerData as ThreadOptions & { port: MessagePort };
-const { owner, leaseMs, port, signals } = options;
+const { leaseMs, port, signals } = options;
 const keeper = createFileKeeper(options);
 let timer: NodeJS.Timeout | undefined;
 let looks = 0;
@@ -28,7 +28,6 @@ let hasEnded = false;
 
 port.on("message", (message: Message) => {
   if (message === "close") void end();
-  else if (message === "end") void endWithProcess();
   else void carryOut(message);
 });
 // Not before it has tried: if its host gives up, it has to end soon.
@@ -99,13 +98,6 @@ function post(reply: Reply): void {
   port.postMessage(reply);
   Atomics.add(signals, SIGNALS.replied, 1);
   Atomics.notify(signals, SIGNALS.replied);
-}
-
-/** Stores what the host has in memory, too, because the file failed. */
-async function endWithProcess(): Promise<void> {
-  keeper.takeIn.endWith(owner);
-  await takeIn({ forMs: TAKE_IN_MS });
-  await end();
 }
 
 async function end(): Promise<void> {
