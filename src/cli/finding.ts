@@ -12,27 +12,16 @@ export const wrong = (text: string): Finding => ({ type: "wrong", text });
 export const note = (text: string): Finding => ({ type: "note", text });
 export const notDone = (text: string): Finding => ({ type: "not-done", text });
 
-const MARKS = {
-  well: ["ok     ", "green"],
-  wrong: ["WRONG  ", "red"],
-  note: ["note   ", "yellow"],
-  "not-done": ["-      ", "dim"],
-} as const;
+const MARKS: Record<Finding["type"], ["green" | "red" | "yellow" | "dim", string]> = {
+  well: ["green", "ok     "],
+  wrong: ["red", "WRONG  "],
+  note: ["yellow", "note   "],
+  "not-done": ["dim", "-      "],
+};
 
-function markOf({ type }: Finding): string {
-  const [mark, color] = MARKS[type];
-  return painted(mark, color);
-}
-
-/** Prints a finding, without control characters, or a line whose parts are `painted`. */
+/** Prints a finding, without control characters, or a line as it is. */
 export function print(line: Finding | string, { stdout }: Terminal): void {
-  stdout(typeof line === "string" ? line : `${markOf(line)} ${printable(line.text)}`);
-}
-
-/** In this colour, if standard output has colours. */
-export function painted(text: string, color: "green" | "red" | "yellow" | "dim"): string {
-  // Before Node 22.8, `styleText` does not ask.
-  return process.stdout.hasColors?.() ? styleText(color, text) : text;
+  stdout(typeof line === "string" ? line : `${styleText(...MARKS[line.type])} ${printable(line.text)}`);
 }
 
 /** `1 event`, `2 events`. */

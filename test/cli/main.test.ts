@@ -19,24 +19,13 @@ describe("the command line", () => {
   });
 
   it.each([
-    [
-      "sandbx",
-      "express-affiliate: there is no command sandbx; did you mean sandbox?\n",
-      "--help lists all\n",
-    ],
-    ["docter", "express-affiliate: there is no command docter; did you mean doctor?\n", "--help lists all\n"],
-    ["sandbox --prot 1", "sandbox: there is no option --prot; did you mean --port?\n", "sandbox --help"],
-    ["migrations --shema a", "migrations: there is no option --shema; did you mean --schema?\n", "--help"],
-    ["outbox here lst", "; did you mean list?\n", "outbox --help"],
-    [
-      "doctor --api-key",
-      "doctor: there is no option --api-key; did you mean --api-key-env?\n",
-      "doctor --help",
-    ],
+    ["docter", "express-affiliate: there is no command docter; did you mean doctor?", "--help lists all"],
+    ["sandbox --prot 1", "sandbox: there is no option --prot; did you mean --port?", "sandbox --help"],
+    ["outbox here lst", "; did you mean list?", "outbox --help"],
   ])("answers %j with the nearest right word, and the help", async (words, message, help) => {
     const { code, stdout, stderr } = await cli(...words.split(" "));
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toContain(message);
+    expect(stderr).toContain(`${message}\n`);
     expect(stderr).toContain(help);
   });
 

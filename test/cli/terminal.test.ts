@@ -1,9 +1,6 @@
-import { syncBuiltinESMExports } from "node:module";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import util from "node:util";
-import { expect, it, onTestFinished, vi } from "vitest";
-import { painted } from "../../src/cli/finding.js";
+import { expect, it } from "vitest";
 import { askThrough } from "../../src/cli/terminal.js";
 
 it.each([
@@ -26,20 +23,4 @@ it.each(["\u0003", "\u0004"])("askThrough takes %j for no, as a person presses i
   const [input, output] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY: true })];
   input.write(key);
   expect(await askThrough(input, output, "Go on?")).toBe(false);
-});
-
-it.each([
-  [true, "in colour"],
-  [false, "text"],
-])("painted asks whether standard output has colours, on a Node that does not: %j", (hasColors, shown) => {
-  vi.spyOn(util, "styleText").mockReturnValue("in colour");
-  syncBuiltinESMExports();
-  const before = process.stdout.hasColors;
-  process.stdout.hasColors = () => hasColors;
-  onTestFinished(() => {
-    process.stdout.hasColors = before;
-    vi.restoreAllMocks();
-    syncBuiltinESMExports();
-  });
-  expect(painted("text", "red")).toBe(shown);
 });

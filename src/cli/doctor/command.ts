@@ -1,10 +1,11 @@
+import { styleText } from "node:util";
 import { readConfig } from "../../config.js";
 import { callsFor } from "../../service/calls.js";
 import { maskEmails } from "../../shared/emails.js";
 import { errorFrom } from "../../shared/errors.js";
 import { presentable } from "../../shared/secret.js";
 import { readArguments, understood } from "../arguments.js";
-import { countOf, type Finding, note, painted, print, well, wrong } from "../finding.js";
+import { countOf, type Finding, note, print, well, wrong } from "../finding.js";
 import { findingsOf, lastEventsFound } from "../outbox/findings.js";
 import { locationFrom, type OutboxLocation, openOutboxAt, problemAt, valueIn } from "../outbox/location.js";
 import type { Terminal } from "../terminal.js";
@@ -51,8 +52,8 @@ export async function doctorCommand(args: string[], terminal: Terminal): Promise
   }
   const wrongs = findings.filter(({ type }) => type === "wrong").length;
   const verdict = wrongs
-    ? painted(`not healthy: ${countOf(wrongs, "finding")} WRONG`, "red")
-    : painted("healthy: nothing wrong was found", "green");
+    ? styleText("red", `not healthy: ${countOf(wrongs, "finding")} WRONG`)
+    : styleText("green", "healthy: nothing wrong was found");
   terminal.stdout(asked.json ? JSON.stringify({ healthy: wrongs === 0, findings }) : verdict);
   return wrongs === 0 ? 0 : 1;
 }

@@ -1,10 +1,11 @@
+import { styleText } from "node:util";
 import type { OutboxEvent } from "../../conversion/events.js";
 import { type DeadLetter, type DeadLetterFilter, shownLetter } from "../../outbox/dead-letters.js";
 import type { Outbox } from "../../outbox/outbox.js";
 import type { LastEvent } from "../../outbox/queue/last-events.js";
 import { maskEmail, maskEmails } from "../../shared/emails.js";
 import { printable, visible } from "../../shared/printable.js";
-import { countOf, type Finding, note, painted, timeOf, well, wrong } from "../finding.js";
+import { countOf, type Finding, note, timeOf, well, wrong } from "../finding.js";
 import type { Terminal } from "../terminal.js";
 import { findingsOf, NO_LETTERS, scheduledIn } from "./findings.js";
 
@@ -78,10 +79,10 @@ function describe(letter: DeadLetter): string[] {
   const words = [[status, code].filter(Boolean).join(" "), message].filter(Boolean).join(": ");
   const times = `happened ${timeOf(createdAt)}, given up ${timeOf(diedAt)} after ${countOf(attempts, "attempt")}`;
   return [
-    `${id}  ${kind}  ${painted(reason, "yellow")}`,
+    `${id}  ${kind}  ${styleText("yellow", reason)}`,
     `    ${letter.unreadable ? "what is stored of it cannot be read: discard it" : eventAsText(letter.event)}`,
     ...(words === "" ? [] : [`    ${printable(maskEmails(words))}`]),
-    `    ${painted(`${times}, for client id ${destination}`, "dim")}`,
+    `    ${styleText("dim", `${times}, for client id ${destination}`)}`,
   ];
 }
 
@@ -151,9 +152,9 @@ export const person: Action = async (outbox, { words: [email], erase }) => {
   const events = await outbox.personalData({ email });
   if (erased === undefined) {
     const lines = events.flatMap(({ id, kind, state, event, createdAt }) => [
-      `${id}  ${kind}  ${painted(state, "yellow")}`,
+      `${id}  ${kind}  ${styleText("yellow", state)}`,
       `    ${eventAsText(event)}`,
-      `    ${painted(`happened ${timeOf(createdAt)}`, "dim")}`,
+      `    ${styleText("dim", `happened ${timeOf(createdAt)}`)}`,
     ]);
     return { json: { events }, lines: lines.length > 0 ? lines : [well("no event with this address")] };
   }

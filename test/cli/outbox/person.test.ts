@@ -44,17 +44,6 @@ describe("person", () => {
     expect(await stage.outbox.add(own)).toBe("duplicate");
     await stage.holds(1);
   });
-
-  it.each([[[]], [["ada"]], [["a@b", "c@d"]]])("takes one address: not %j", async (args) => {
-    const { code, err } = await outbox(["somewhere", "person", ...args]);
-    expect(code).toBe(2);
-    expect(err).toContain("person takes one e-mail address");
-  });
-
-  it("is what --erase goes with", async () => {
-    const { code, err } = await outbox(["somewhere", "list", "--erase"]);
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining("--erase does not go with list") });
-  });
 });
 
 it("status and list tell how many payments are scheduled, and for when", async () => {

@@ -40,15 +40,6 @@ export function testRestore({ open, where, backUp }: Restorable): void {
     expect(tracker.stats().dead.unconfirmed).toBe(held);
   });
 
-  test("without hold, a restored outbox sends again what had been delivered since the backup", async () => {
-    const service = await shopService();
-    await restoreOldBackup(service);
-
-    const tracker = await startHost(service);
-    await expect.poll(() => tracker.stats().queued).toBe(0);
-    expect(twiceIn(service.taken).length).toBeGreaterThanOrEqual(REPORTED - TAKEN_FIRST - 8);
-  });
-
   async function startHost(service: Shop, ...options: Parameters<typeof open>) {
     return startTracker({ baseUrl: service.url, outbox: await open(...options) });
   }
