@@ -1,7 +1,7 @@
 import { decimalsIn, isWhole, majorUnits } from "./amounts.js";
 import { type Gateway, gatewayError, shown } from "./errors.js";
 import { attributionIn } from "./metadata.js";
-import { type Refund, refundOf, type Sale, saleOf } from "./told.js";
+import { known, type Refund, refundOf, type Sale } from "./told.js";
 
 /** A field's path. Of several, the first counts that leads to something. */
 type Path = string | readonly string[];
@@ -13,16 +13,12 @@ const IN_MAJOR_UNITS: readonly Gateway[] = ["paypal", "braintree", "mollie"];
  * library has renamed `customer_id` to `customerId`, that is found, too.
  */
 export class Fields {
-  readonly #gateway: Gateway;
-  readonly #event: string;
+  readonly #from: { readonly gateway: Gateway; readonly event: string; readonly at: string };
   readonly #root: unknown;
-  readonly #at: string;
 
-  private constructor(gateway: Gateway, event: string, root: unknown, at = "") {
-    this.#gateway = gateway;
-    this.#event = event;
+  private constructor(from: { gateway: Gateway; event: string; at: string }, root: unknown) {
+    this.#from = from;
     this.#root = root;
-    this.#at = at;
   }
 
   /** The event's type, which stands in its field `typeField`, and its fields. */
@@ -31,14 +27,15 @@ export class Fields {
       throw gatewayError(
         `${gateway}: the event: \`${typeField}\` is missing, because the event must be an object, got ${shown(given)}`,
       );
-    const type = new Fields(gateway, "the event", given).text(typeField);
+    const from = { gateway, event: "the event", at: "" };
+    const type = new Fields(from, given).text(typeField);
     const isName = /^[\w.]{1,64}$/.test(type);
-    return { type, event: new Fields(gateway, isName ? type : "the event", given) };
+    return { type, event: new Fields(isName ? { ...from, event: type } : from, given) };
   }
 
   /** The fields below one, so that `at("data.object").text("id")` reads `data.object.id`. */
   at(path: string): Fields {
-    return new Fields(this.#gateway, this.#event, this.get(path), `${this.#at}${path}.`);
+    return new Fields({ ...this.#from, at: `${this.#from.at}${path}.` }, this.get(path));
   }
 
   /** What is there, otherwise `undefined`. */
@@ -67,7 +64,9 @@ export class Fields {
   /** A currency's code, in capitals. */
   currency(path: string): string {
     const code = this.text(path).toUpperCase();
-    return decimalsIn(code, this.#gateway) === undefined ? this.refuse(path, "a currency of ISO 4217") : code;
+    return decimalsIn(code, this.#from.gateway) === undefined
+      ? this.refuse(path, "a currency of ISO 4217")
+      : code;
   }
 
   /**
@@ -76,9 +75,9 @@ export class Fields {
    */
   amount(path: string, currency: string, { isRefund = false } = {}): number {
     const value = this.get(path);
-    if (!IN_MAJOR_UNITS.includes(this.#gateway)) {
+    if (!IN_MAJOR_UNITS.includes(this.#from.gateway)) {
       if (!isWhole(value)) return this.refuse(path, "a whole number of minor units");
-      return majorUnits(value as number | string | bigint, currency, this.#gateway);
+      return majorUnits(value as number | string | bigint, currency, this.#from.gateway);
     }
     const [, sign, digits] =
       /^(-?)(\d{1,15}(?:\.\d{1,4})?)$/.exec(typeof value === "string" ? value : "") ?? [];
@@ -87,17 +86,26 @@ export class Fields {
       : Number(digits);
   }
 
-  /** The sale with these fields; nothing if it is of nothing. */
+  /** The sale with these fields. Nothing if it is of nothing: a trial, or a coupon of 100 %. */
   sale(
-    at: Record<"id" | "amount" | "currency", string> &
-      Partial<Record<"email" | "customer", Path>> & { affiliate?: string },
+    at: {
+      id: Path;
+      amount: string;
+      currency: string;
+      email?: Path;
+      customer?: Path;
+      affiliate?: string;
+    },
+    more: { paymentId?: string; currency?: string } = {},
   ): Sale | undefined {
-    const currency = this.currency(at.currency);
-    return saleOf({
-      paymentId: this.id(at.id),
-      amount: this.amount(at.amount, currency),
+    const { paymentId = this.id(at.id), currency = this.currency(at.currency) } = more;
+    const leadValue = this.amount(at.amount, currency);
+    if (leadValue === 0) return undefined;
+    const customerEmail = this.maybe(at.email ?? []);
+    return known<Sale>({
+      type: "payment",
+      payment: known<Sale["payment"]>({ paymentId, leadValue, customerEmail }),
       currency,
-      customerEmail: this.maybe(at.email ?? []),
       customerId: this.maybe(at.customer ?? []),
       attribution: at.affiliate === undefined ? undefined : attributionIn(this.get(at.affiliate)),
     });
@@ -123,10 +131,9 @@ export class Fields {
   }
 
   refuse(path: string, mustBe: string): never {
-    const field = `\`${this.#at}${path}\``;
-    throw gatewayError(
-      `${this.#gateway}: ${this.#event}: ${field} must be ${mustBe}, got ${shown(valueAt(this.#root, path))}`,
-    );
+    const { gateway, event, at } = this.#from;
+    const got = shown(valueAt(this.#root, path));
+    throw gatewayError(`${gateway}: ${event}: \`${at}${path}\` must be ${mustBe}, got ${got}`);
   }
 }
 

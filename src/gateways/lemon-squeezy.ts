@@ -1,7 +1,6 @@
 import { decimalsIn } from "./amounts.js";
 import { Fields } from "./fields.js";
-import { attributionIn } from "./metadata.js";
-import { refundOf, saleOf, type Told } from "./told.js";
+import { refundOf, type Told } from "./told.js";
 
 /**
  * Reads a webhook of Lemon Squeezy (API version 1): its parsed body, once its `X-Signature` is
@@ -26,36 +25,35 @@ export function lemonSqueezy(given: unknown): Told {
   return undefined;
 }
 
-function sale(event: Fields, order: Fields): Told {
-  // Neither pending, nor failed, nor fraudulent. A subscription's payment has no such status.
-  if (!["paid", "refunded", "partial_refund"].includes(order.text("status"))) return undefined;
-  const { currency, amount } = amountsOf(order);
-  return saleOf({
-    paymentId: idOf(event),
-    amount: amount("total"),
-    currency,
-    customerEmail: order.maybe("user_email"),
-    customerId: order.maybe("customer_id"),
-    attribution: attributionIn(event.get("meta.custom_data.affiliate")),
-  });
-}
-
-function refund(event: Fields, order: Fields): Told {
-  const { currency, amount } = amountsOf(order);
-  // Lemon Squeezy told no amount before it had partial refunds.
-  const hasAmount = order.get("refunded_amount") !== undefined;
-  return refundOf({
-    paymentId: idOf(event),
-    refundedSoFar: hasAmount ? amount("refunded_amount") : undefined,
-    isFull: order.get("status") === "refunded",
-    currency,
-  });
-}
+const ORDER = {
+  id: "data.id",
+  currency: "data.attributes.currency",
+  email: "data.attributes.user_email",
+  customer: "data.attributes.customer_id",
+  affiliate: "meta.custom_data.affiliate",
+};
 
 const idOf = (event: Fields) => `${event.text("data.type")} ${event.id("data.id")}`;
 
-function amountsOf(order: Fields) {
-  const given = order.currency("currency");
-  const [currency, end] = decimalsIn(given) === 2 ? [given, ""] : ["USD", "_usd"];
-  return { currency, amount: (field: string) => order.amount(field + end, currency) };
+/** The currency of an order's amounts, and how their fields' names end. */
+function unitOf(order: Fields): [currency: string, end: string] {
+  const currency = order.currency("currency");
+  return decimalsIn(currency) === 2 ? [currency, ""] : ["USD", "_usd"];
+}
+
+function sale(event: Fields, order: Fields): Told {
+  // Neither pending, nor failed, nor fraudulent. A subscription's payment has no such status.
+  if (!["paid", "refunded", "partial_refund"].includes(order.text("status"))) return undefined;
+  const [currency, end] = unitOf(order);
+  const amount = `data.attributes.total${end}`;
+  return event.sale({ ...ORDER, amount }, { paymentId: idOf(event), currency });
+}
+
+function refund(event: Fields, order: Fields): Told {
+  const [currency, end] = unitOf(order);
+  // Lemon Squeezy told no amount before it had partial refunds.
+  const hasAmount = order.get("refunded_amount") !== undefined;
+  const refundedSoFar = hasAmount ? order.amount(`refunded_amount${end}`, currency) : undefined;
+  const isFull = order.get("status") === "refunded";
+  return refundOf({ paymentId: idOf(event), refundedSoFar, isFull, currency });
 }

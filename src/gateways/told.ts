@@ -45,32 +45,18 @@ export interface Refund {
 /** What a gateway tells: `undefined` is nothing of ours. */
 export type Told = Sale | Refund | undefined;
 
-type Partly<Shape> = { readonly [Name in keyof Shape]?: Shape[Name] | undefined };
-
-/** A sale, or nothing if it is of nothing: a trial, or a coupon of 100 %. */
-export function saleOf(paid: {
-  paymentId: string;
-  amount: number;
-  currency: string;
-  customerEmail: string | undefined;
-  customerId?: string | undefined;
-  attribution?: Snapshot | undefined;
-}): Sale | undefined {
-  const { paymentId, amount: leadValue, customerEmail, ...rest } = paid;
-  if (leadValue === 0) return undefined;
-  return { type: "payment", payment: known({ paymentId, leadValue, customerEmail }), ...known(rest) };
+/** Without what is undefined: it is absent, also from the object's keys. */
+export function known<Shape>(fields: { [Name in keyof Shape]: Shape[Name] | undefined }): Shape {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Shape;
 }
 
 export function refundOf(
-  refund: Partly<Omit<Refund, "type">> & { paymentId: string; currency: string },
+  refund: { [Name in keyof Omit<Refund, "type">]?: Refund[Name] | undefined } & {
+    paymentId: string;
+    currency: string;
+  },
 ): Refund {
-  return { type: "refund", ...known({ isDispute: false, ...refund }) };
-}
-
-/** Without what is undefined: it is absent, also from the object's keys. */
-function known<Shape extends object>(fields: Shape) {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Required<{ [Name in keyof Shape]: Exclude<Shape[Name], undefined> }>;
+  return known<Refund>({ type: "refund", isDispute: false, ...refund });
 }
 
 /** What all refunds of one payment come to. */
