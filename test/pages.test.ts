@@ -34,7 +34,7 @@ it.each([
     isDashboard ? dashboardAt(dashboard) : inspectorAt(createSandbox),
     built(),
   ]);
-  for (const file of ["", "base.css", "style.css", "main.js", ...(isDashboard ? ["icon.svg"] : [])]) {
+  for (const file of ["", "style.css", "main.js"]) {
     const [expected, found] = await Promise.all(
       urls.map(async (url) => (await fetch(`${url}/${file}`)).text()),
     );

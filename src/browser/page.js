@@ -1,28 +1,58 @@
-// What a page shows, and how it is drawn. What strangers sent stays text: nothing here parses HTML.
+// What a page shows, how it is drawn, and what it asks of its server. What strangers sent stays text: nothing here parses HTML.
 import { html, render } from "htm/preact";
 
-export { Component, html } from "htm/preact";
+export { html } from "htm/preact";
 
 export const $ = (id) => document.getElementById(id);
 
 /** The properties of the page's outermost component. */
-export const shown = {};
-let drawPage = () => {};
+export const shown = { connection: "connecting" };
+let drawPage;
+let look;
 
-/** Draws the page, and again with every change. */
-export function startPage(Page, first) {
-  Object.assign(shown, first);
+/** Changes what the page shows, and has drawn it when it returns. */
+export function change(changes) {
+  Object.assign(shown, changes);
+  drawPage();
+}
+
+/** Shows what `look` resolves with, or that the server does not answer. */
+export async function refresh() {
+  try {
+    change({ ...(await look()), connection: "live", liveAt: new Date().toISOString() });
+  } catch (error) {
+    change({ connection: "stopped", why: error.message });
+  }
+}
+
+/** Draws the page, and looks again and again while it is seen. */
+export async function startPage(Page, first, lookAtServer, everyMs) {
+  look = lookAtServer;
   drawPage = () => {
     const focused = document.activeElement;
     render(html`<${Page} ...${shown} />`, document.body);
     // Without `moveBefore`, an element that moves loses it.
     if (focused?.isConnected && document.activeElement !== focused) focused.focus({ preventScroll: true });
   };
-  drawPage();
+  change(first);
+  for (;;) {
+    if (!document.hidden) await refresh();
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
 }
 
-/** Changes what the page shows, and has drawn it when it returns. */
-export function change(changes) {
-  Object.assign(shown, changes);
-  drawPage();
+/** The server's answer. Throws what it says if it refuses. */
+export async function ask(path, request) {
+  const answer = await fetch(path, request).catch(() => {
+    throw new Error("The server does not answer.");
+  });
+  if (answer.status === 204) return {};
+  const body = await answer.json().catch(() => {
+    const isForbidden = answer.status === 403;
+    throw new Error(
+      isForbidden ? "You may not do this." : `The server answered with status ${answer.status}.`,
+    );
+  });
+  if (!answer.ok) throw new Error(body.message);
+  return body;
 }

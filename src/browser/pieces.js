@@ -1,6 +1,8 @@
 // Pieces that both pages show.
 import { html } from "./page.js";
 
+export { span } from "./span.js";
+
 const MARKS = {
   linked: "M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1zM4.2 8.2l2.7 2.7 5-5.4-1.1-1-3.9 4.2-1.6-1.6z",
   waiting:
@@ -78,19 +80,6 @@ export function time(at) {
   return html`<time datetime=${at} title=${at}>${shown}</time>`;
 }
 
-const units = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["min", 60_000],
-  ["s", 1000],
-];
-
-/** A duration in its largest unit. */
-export function span(ms) {
-  const [unit, length] = units.find(([, length]) => ms >= length) ?? ["ms", 1];
-  return `${Math.floor(ms / length)} ${unit}`;
-}
-
 /** A decimal amount, as the reader writes it; a power of ten if it has more than 15 digits. */
 export function amount(value) {
   return value < 1e15
@@ -103,12 +92,26 @@ export function countOf(number, noun) {
   return `${number.toLocaleString([])} ${number === 1 ? noun : `${noun}s`}`;
 }
 
+/** A page's head and its parts, whose buttons are off while the server does not answer. */
+export function Frame({ title, head, connection, why, liveAt, children }) {
+  const isStopped = connection === "stopped";
+  const since = isStopped && html` ${why} Nothing new since ${liveAt ? time(liveAt) : "the start"}.`;
+  return html`
+    <header>
+      <h1>${title}</h1>
+      ${head}
+      <p id="connection" data-connection=${connection} role="status">${connection}${since && "."}${since}</p>
+    </header>
+    <main><fieldset disabled=${isStopped}>${children}</fieldset></main>
+  `;
+}
+
 /** `columns`: the headings; the first is of the rows' names. */
-export function Table({ id, columns, children, ...table }) {
+export function Table({ columns, children, ...table }) {
   return html`
     <table ...${table}>
       <thead><tr>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
-      <tbody id=${id}>${children}</tbody>
+      <tbody>${children}</tbody>
     </table>
   `;
 }

@@ -1,26 +1,15 @@
 import type { Request, RequestHandler, Response } from "express";
 import * as z from "zod/mini";
 import base from "../browser/base.css?raw";
-import { shellOf } from "../browser/shell.js";
+import { pageOf } from "../browser/shell.js";
 import { systemClock } from "../shared/clock.js";
 import { OptionsError } from "../shared/errors.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
 import type { Affiliate } from "../tracker.js";
-import icon from "./browser/icon.svg?raw";
 import script from "./browser/main.js?script";
 import style from "./browser/style.css?raw";
-import { act, listFor, querySchema, sumOf, wantedFrom } from "./dead-letters.js";
-import {
-  protect,
-  Refused,
-  readJson,
-  refuseForeignAction,
-  refuseForeignReader,
-  send,
-  sendJson,
-  tokenFor,
-} from "./http.js";
-import { recordRecent } from "./recent.js";
+import { act, listFor, wantedIn } from "./dead-letters.js";
+import { protect, Refused, refuseForeignAction, refuseForeignReader, send, sendJson } from "./http.js";
 import { createState } from "./state.js";
 
 /** What `dashboard()` takes. */
@@ -59,23 +48,22 @@ export function dashboard(tracker: Affiliate, options: DashboardOptions): Reques
   }
   const { authorize } = readOptions("dashboard", schema, options ?? {});
   const { deadLetters } = tracker;
-  const state = createState(tracker, recordRecent(tracker, systemClock), systemClock);
+  const state = createState(tracker, systemClock);
 
-  const routes = new Map<string, Route>([
-    ["GET /", page],
-    ["GET /state", json((req, res) => ({ token: tokenFor(req, res), ...state() }))],
-    ["GET /dead-letters", json((req) => listFor(deadLetters, queryOf(req)))],
-    ["GET /sum", json((req) => sumOf(deadLetters, queryOf(req)))],
-  ]);
-  for (const action of ["retry", "discard"] as const) {
-    routes.set(`POST /${action}`, async (req, res, by) => {
+  const routes: Record<string, Route> = {
+    "GET /": sendPage,
+    "GET /style.css": (_req, res) => send(res, 200, "text/css", base + style),
+    "GET /main.js": (_req, res) => send(res, 200, "text/javascript", script),
+    "GET /state": json(state),
+    "GET /dead-letters": json((req) => listFor(deadLetters, wantedIn(req.originalUrl))),
+    "POST /retry": action("retry"),
+    "POST /discard": action("discard"),
+  };
+  function action(name: "retry" | "discard"): Route {
+    return async (req, res, by) => {
       refuseForeignAction(req);
-      const wanted = wantedFrom(await readJson(req));
-      sendJson(res, 200, { count: await act(action, deadLetters, wanted, by) });
-    });
-  }
-  for (const [name, type, text] of files) {
-    routes.set(`GET /${name}`, (_req, res) => send(res, 200, type, text));
+      sendJson(res, 200, { count: await act(name, deadLetters, wantedIn(req.originalUrl), by) });
+    };
   }
 
   async function authorized(req: Request): Promise<{ readonly by?: string } | undefined> {
@@ -97,7 +85,8 @@ export function dashboard(tracker: Affiliate, options: DashboardOptions): Reques
       const reader = await authorized(req);
       if (!reader) return send(res, 403, "text/plain", "Forbidden");
       const { method, path } = req;
-      const route = routes.get(`${method === "HEAD" ? "GET" : method} ${path}`);
+      const name = `${method === "HEAD" ? "GET" : method} ${path}`;
+      const route = Object.hasOwn(routes, name) ? routes[name] : undefined;
       if (!route) throw new Refused(404, "There is no such page in the dashboard.");
       await route(req, res, reader.by);
     } catch (error) {
@@ -110,10 +99,12 @@ export function dashboard(tracker: Affiliate, options: DashboardOptions): Reques
 
 const STORAGE_FAILS = new Refused(503, "The outbox does not answer: its storage fails.");
 
-function page({ originalUrl }: Request, res: Response): void {
+const page = pageOf("Affiliate delivery");
+
+function sendPage({ originalUrl }: Request, res: Response): void {
   const [path = ""] = originalUrl.split("?");
   if (path.endsWith("/")) {
-    send(res, 200, "text/html", pageText);
+    send(res, 200, "text/html", page);
     return;
   }
   // The page's files are beside it, hence the slash. Relative, for a proxy may have cut the path.
@@ -121,26 +112,9 @@ function page({ originalUrl }: Request, res: Response): void {
   send(res, 302, "text/plain", "The dashboard's address ends with a slash.");
 }
 
-function json(read: (req: Request, res: Response) => unknown): Route {
+function json(read: (req: Request) => unknown): Route {
   return async (req, res) => {
     refuseForeignReader(req);
-    sendJson(res, 200, await read(req, res));
+    sendJson(res, 200, await read(req));
   };
 }
-
-function queryOf(req: Request): z.output<typeof querySchema> {
-  const query = new URLSearchParams(req.originalUrl.split("?")[1]);
-  const { success, data } = querySchema.safeParse(Object.fromEntries(query));
-  if (!success) throw new Refused(400, "The query may have `kind`, `reason` and `limit`.");
-  return data;
-}
-
-const pageText = shellOf("Affiliate delivery", "icon.svg");
-
-/** The page's files: name, type and text. */
-const files = [
-  ["base.css", "text/css", base],
-  ["style.css", "text/css", style],
-  ["icon.svg", "image/svg+xml", icon],
-  ["main.js", "text/javascript", script],
-] as const;

@@ -13,25 +13,44 @@ import { printable } from "../shared/printable.js";
 import { Secret } from "../shared/secret.js";
 import { Refused } from "./http.js";
 
-const kind = z.optional(z.enum(LEAST_URGENT_FIRST));
-const reason = z.optional(z.enum(DEATH_REASONS));
-
-const filterSchema = { kind, reason };
-
-export const querySchema = z.object({
-  ...filterSchema,
-  limit: z._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(1_000)), 50),
+const schema = z.object({
+  kind: z.optional(z.enum(LEAST_URGENT_FIRST)),
+  reason: z.optional(z.enum(DEATH_REASONS)),
+  /** One alone. */
+  id: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
+  /** The reader wants it sent although the service may have it. */
+  unconfirmed: z.optional(z.literal("true")),
+  /** Of several: how many the reader was asked about. */
+  count: z.optional(z.coerce.number().check(z.int(), z.minimum(0))),
 });
+type Wanted = z.output<typeof schema>;
 
-/** The oldest as the page shows them, and whether there are more. */
-export async function listFor(deadLetters: DeadLetters, query: z.output<typeof querySchema>) {
-  const found = await deadLetters.list({ ...query, limit: query.limit + 1 });
-  const letters = found.slice(0, query.limit);
-  return { letters: letters.map(shown), more: found.length > query.limit };
+/** Which dead letters the query of an address means. */
+export function wantedIn(url: string): Wanted {
+  const { success, data } = schema.safeParse(Object.fromEntries(new URLSearchParams(url.split("?")[1])));
+  if (!success)
+    throw new Refused(400, "The query may have `kind`, `reason`, `id`, `unconfirmed` and `count`.");
+  return data;
 }
 
-/** How many are meant, and what the payments among them come to. */
-export async function sumOf(deadLetters: DeadLetters, filter: DeadLetterFilter) {
+const filterIn = ({ kind, reason }: Wanted) => ({
+  ...(kind && { kind }),
+  ...(reason && { reason }),
+});
+
+const MOST = 100;
+
+/** The oldest as the page shows them, how many are meant, and what the payments among them come to. */
+export async function listFor(deadLetters: DeadLetters, wanted: Wanted) {
+  const filter = filterIn(wanted);
+  const [sum, letters] = await Promise.all([
+    sumOf(deadLetters, filter),
+    deadLetters.list({ ...filter, limit: MOST }),
+  ]);
+  return { ...sum, letters: letters.map(shown) };
+}
+
+async function sumOf(deadLetters: DeadLetters, filter: DeadLetterFilter) {
   const sums = await deadLetters.sums(filter);
   const add = (of: (part: DeadLetterSum) => number) => sums.reduce((sum, part) => sum + of(part), 0);
   return {
@@ -88,63 +107,38 @@ function shownAddress(address: string): string {
   return printable(maskEmail(address));
 }
 
-const one = z.strictObject({
-  id: z.string().check(z.minLength(1), z.maxLength(256)),
-  /** The reader wants it sent although the service may have it. */
-  unconfirmed: z.optional(z.literal(true)),
-});
-const many = z.strictObject({
-  ...filterSchema,
-  /** How many the reader was asked about. */
-  count: z.int().check(z.minimum(0)),
-});
-const schema = z.union([one, many]);
-type Wanted = z.output<typeof schema>;
-
-export function wantedFrom(body: unknown): Wanted {
-  const { success, data } = schema.safeParse(body);
-  if (!success) throw new Refused(400, "The body must be { id } or { kind?, reason?, count }.");
-  return data;
-}
-
-type Action = "retry" | "discard";
-
 /**
  * Retries or discards dead letters, for `by`. Retries an unconfirmed one only if the page has asked
  * the reader about it. Resolves with their number.
  */
 export async function act(
-  action: Action,
+  action: "retry" | "discard",
   deadLetters: DeadLetters,
   wanted: Wanted,
   by?: string,
 ): Promise<number> {
-  if (!("id" in wanted)) return toAll(action, deadLetters, wanted, by);
-  const { id } = wanted;
-  const [letter] = await deadLetters.list({ id });
-  if (action === "retry" && !wanted.unconfirmed && letter?.reason === "unconfirmed") {
-    throw new Refused(409, "It is unconfirmed: the service may have it. Look it up there, then decide.");
+  const who = by !== undefined && { by };
+  const { id, count: asked } = wanted;
+  if (id !== undefined) {
+    const [letter] = await deadLetters.list({ id });
+    if (action === "retry" && !wanted.unconfirmed && letter?.reason === "unconfirmed") {
+      throw new Refused(409, "It is unconfirmed: the service may have it. Look it up there, then decide.");
+    }
+    if (!letter || !(await deadLetters[action](id))) {
+      const orFull = action === "retry" ? ", or the outbox is full" : "";
+      throw new Refused(404, `It is no longer a dead letter${orFull}.`);
+    }
+    const { kind, reason, event } = letter;
+    const amount = "leadValue" in event && { amount: event.leadValue };
+    deadLetters.decided?.({ action, count: 1, id, kind, reason, ...amount, ...who });
+    return 1;
   }
-  if (!letter || !(await deadLetters[action](id))) {
-    const orFull = action === "retry" ? ", or the outbox is full" : "";
-    throw new Refused(404, `It is no longer a dead letter${orFull}.`);
-  }
-  const { kind, reason, event } = letter;
-  const amount = "leadValue" in event ? { amount: event.leadValue } : {};
-  deadLetters.decided?.({ action, count: 1, id, kind, reason, ...amount, ...(by !== undefined && { by }) });
-  return 1;
-}
 
-/** Refuses to discard, or to retry unconfirmed ones, if their number is not what the reader saw. */
-async function toAll(
-  action: Action,
-  deadLetters: DeadLetters,
-  { count: asked, kind, reason }: z.output<typeof many>,
-  by?: string,
-): Promise<number> {
-  const filter = { ...(kind && { kind }), ...(reason && { reason }) };
+  // Only the number that the reader saw is discarded, or sent although the service may have it.
+  const filter = filterIn(wanted);
   const { payments, amount } = await sumOf(deadLetters, filter);
-  const ids = action === "retry" && reason !== "unconfirmed" ? undefined : await deadLetters.ids(filter);
+  const isHarmless = action === "retry" && filter.reason !== "unconfirmed";
+  const ids = isHarmless ? undefined : await deadLetters.ids(filter);
   if (ids && ids.length !== asked) {
     throw new Refused(409, `There are ${ids.length} of them now, not ${asked}. Look again, then decide.`);
   }
@@ -155,10 +149,9 @@ async function toAll(
     else count = await deadLetters.retryAll(filter);
   } finally {
     // A retry without a reason leaves out the unconfirmed ones, which the sum includes.
-    const isWhole = count === (ids?.length ?? asked);
-    const isSum = payments > 0 && isWhole && (action === "discard" || reason !== undefined);
-    const more = { ...(isSum && { amount }), ...(by !== undefined && { by }) };
-    if (count > 0) deadLetters.decided?.({ action, count, ...filter, ...more });
+    const isWhole = count === (ids?.length ?? asked) && (action === "discard" || filter.reason !== undefined);
+    const sum = payments > 0 && isWhole && { amount };
+    if (count > 0) deadLetters.decided?.({ action, count, ...filter, ...sum, ...who });
   }
   return count;
 }

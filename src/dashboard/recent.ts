@@ -1,82 +1,66 @@
 import type { EventKind } from "../conversion/events.js";
-import { byKind } from "../conversion/kinds.js";
 import type { EventNotice, Notices } from "../journal/notices.js";
 import type { Clock } from "../shared/clock.js";
 import type { Affiliate } from "../tracker.js";
 
-/** What can become of an event, by its notice. `held`: dead as `unconfirmed`. */
-const NOTICES = ["queued", "delivered", "retry", "skipped", "dropped"] as const;
-const OUTCOMES = [...NOTICES, "held", "dead"] as const;
-type RecentOutcome = (typeof OUTCOMES)[number];
+/** What can become of an event. `held`: dead as `unconfirmed`. */
+
+type Outcome = "delivered" | "retry" | "held" | "dead";
 
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
 const MOST_FAILURES = 30;
 
-/** Failures of one kind for one reason. `email`: of the last event. */
+/** Failures of one kind for one reason. */
 interface Failure {
-  readonly outcome: "retry" | "held" | "dead" | "dropped";
+  readonly outcome: Exclude<Outcome, "delivered"> | "dropped";
   readonly kind: EventKind;
   readonly because: string;
   readonly count: number;
   /** In milliseconds since the epoch. */
-  readonly firstAt: number;
   readonly lastAt: number;
-  readonly email?: string;
-}
-
-/** How often each thing happened in one minute. `nth`: of a clock that is never set. */
-interface Minute {
-  readonly nth: number;
-  readonly counts: Readonly<Record<RecentOutcome, Record<EventKind, number>>>;
 }
 
 /** Keeps the last hour and the last failures, in bounded memory. */
 export function recordRecent(tracker: Pick<Affiliate, "on">, clock: Clock) {
-  /** Those in which something happened, the current one last. */
-  const minutes: Minute[] = [];
+  /** Those in which something happened, the current one last, by the minutes of a clock that is never set. */
+  const minutes = new Map<number, Record<Outcome, number>>();
   const failures = new Map<string, Failure>();
-  const nthNow = () => Math.floor(clock.monotonic() / MINUTE_MS);
+  const thisMinute = () => Math.floor(clock.monotonic() / MINUTE_MS);
 
-  function count(outcome: RecentOutcome, kind: EventKind): void {
-    const nth = nthNow();
-    if (minutes.at(-1)?.nth !== nth) minutes.push({ nth, counts: byOutcome(() => byKind(() => 0)) });
-    if (minutes.length > MINUTES) minutes.shift();
-    (minutes.at(-1) as Minute).counts[outcome][kind] += 1;
+  function count(outcome: Outcome): void {
+    const minute = minutes.get(thisMinute()) ?? { delivered: 0, retry: 0, held: 0, dead: 0 };
+    minutes.set(thisMinute(), { ...minute, [outcome]: minute[outcome] + 1 });
+    if (minutes.size > MINUTES) minutes.delete([...minutes.keys()][0] as number);
   }
-
-  function fail(outcome: Failure["outcome"], { kind, email }: Partial<EventNotice>, because: string): void {
-    const at = clock.now();
+  function fail(outcome: Failure["outcome"], { kind }: Partial<EventNotice>, because: string): void {
     if (!kind) return;
     const key = JSON.stringify([outcome, kind, because]);
-    const { count = 0, firstAt = at } = failures.get(key) ?? {};
+    const count = (failures.get(key)?.count ?? 0) + 1;
     failures.delete(key);
-    const ofWhom = email !== undefined && { email };
-    failures.set(key, { outcome, kind, because, count: count + 1, firstAt, lastAt: at, ...ofWhom });
-    if (failures.size > MOST_FAILURES) failures.delete(failures.keys().next().value as string);
+    failures.set(key, { outcome, kind, because, count, lastAt: clock.now() });
+    if (failures.size > MOST_FAILURES) failures.delete([...failures.keys()][0] as string);
   }
 
-  for (const outcome of NOTICES) tracker.on(outcome, ({ kind }) => count(outcome, kind));
-  tracker.on("retry", (notice) => fail("retry", notice, notice.because));
+  tracker.on("delivered", () => count("delivered"));
+  tracker.on("retry", (notice) => {
+    count("retry");
+    fail("retry", notice, notice.because);
+  });
   tracker.on("dead", (notice) => {
     const outcome = notice.reason === "unconfirmed" ? "held" : "dead";
-    count(outcome, notice.kind);
+    count(outcome);
     fail(outcome, notice, whyDead(notice));
   });
   tracker.on("dropped", (notice) => fail("dropped", notice, wordsOf(notice.reason, notice.message)));
 
   return {
-    since: clock.now(),
-    /** Of each outcome: by kind, and by minute, the current one last. */
-    lastHour() {
-      const first = nthNow() - MINUTES + 1;
-      const hour = Array.from({ length: MINUTES }, (_, place) =>
-        minutes.find(({ nth }) => nth === first + place),
-      );
-      return byOutcome((outcome) => ({
-        ...byKind((kind) => sum(hour.map((minute) => minute?.counts[outcome][kind] ?? 0))),
-        minutes: hour.map((minute) => sum(Object.values(minute?.counts[outcome] ?? {}))),
-      }));
+    /** Of each outcome: how many in each minute, the current one last. */
+    lastHour(): Readonly<Record<Outcome, readonly number[]>> {
+      const first = thisMinute() - MINUTES + 1;
+      const of = (outcome: Outcome) =>
+        Array.from({ length: MINUTES }, (_, nth) => minutes.get(first + nth)?.[outcome] ?? 0);
+      return { delivered: of("delivered"), retry: of("retry"), held: of("held"), dead: of("dead") };
     },
     /** The last ones first. */
     failures: (): readonly Failure[] => [...failures.values()].reverse(),
@@ -90,9 +74,3 @@ function whyDead({ reason, status, code, message }: Notices["dead"]): string {
 function wordsOf(reason: string, message: string | undefined): string {
   return message ? `${reason}: ${message}` : reason;
 }
-
-function byOutcome<T>(make: (outcome: RecentOutcome) => T): Readonly<Record<RecentOutcome, T>> {
-  return Object.fromEntries(OUTCOMES.map((outcome) => [outcome, make(outcome)])) as Record<RecentOutcome, T>;
-}
-
-const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

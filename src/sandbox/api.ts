@@ -14,11 +14,10 @@ export interface ApiOptions {
   readonly requireKeyFor: readonly EndpointName[];
 }
 
-/** An answer, and whether it repeats an earlier one. */
-export type ApiAnswer = Answer & { readonly replayed?: boolean };
+const REPLAYED = "idempotent-replayed";
 
-/** §4, §5 and §7: from a request to an answer, whatever a stranger sends. Never throws. */
-export function createApi(service: Service, ledger: LedgerStore, { apiKey, requireKeyFor }: ApiOptions) {
+/** §4, §5 and §7: from a request to an answer, whatever a stranger sends. */
+function createApi(service: Service, ledger: LedgerStore, { apiKey, requireKeyFor }: ApiOptions) {
   function authorize(req: IncomingMessage, endpoint: EndpointName): void {
     if (!requireKeyFor.includes(endpoint)) return;
     const given = /^Bearer +(\S.*)$/i.exec(req.headers.authorization ?? "")?.[1] ?? "";
@@ -30,19 +29,18 @@ export function createApi(service: Service, ledger: LedgerStore, { apiKey, requi
     req: IncomingMessage,
     endpoint: Exclude<EndpointName, "status">,
     body: Buffer | undefined,
-  ): ApiAnswer {
+  ): Answer {
     const request = validated(endpoints[endpoint].request, parseJson(req, body));
-    const key = req.headers["idempotency-key"]?.toString() || undefined;
-    return ledger.atomically(function answerOnce() {
-      const earlier = key === undefined ? undefined : ledger.tables.answers.of(endpoint, key);
-      if (earlier) return { ...earlier, headers: { "idempotent-replayed": "true" }, replayed: true };
-      const answer = service[endpoint](request as never);
-      if (key !== undefined) ledger.tables.answers.add(endpoint, key, answer);
-      return answer;
-    });
+    const key = idempotencyKeyOf(req) && `${endpoint} ${idempotencyKeyOf(req)}`;
+    const earlier = key && ledger.answerTo(key);
+    if (earlier) return { ...earlier, headers: { [REPLAYED]: "true" } };
+    const answer = service[endpoint](request as never);
+    if (key) ledger.keepAnswer(key, answer);
+    ledger.save();
+    return answer;
   }
 
-  return function answer(req: IncomingMessage, body: Buffer | undefined): ApiAnswer {
+  return function answer(req: IncomingMessage, body: Buffer | undefined): Answer {
     try {
       const { endpoint, sessionId } = route(req);
       authorize(req, endpoint);
@@ -53,6 +51,8 @@ export function createApi(service: Service, ledger: LedgerStore, { apiKey, requi
     }
   };
 }
+
+const idempotencyKeyOf = ({ headers }: IncomingMessage) => headers["idempotency-key"]?.toString() || null;
 
 const prefix = endpoints.status.path.slice(0, endpoints.status.path.indexOf("{"));
 
@@ -87,7 +87,9 @@ function digest(text: string): Buffer {
 }
 
 /** The endpoints over HTTP: the API's answer, or the fault in force. All of it is recorded. */
-export function createTracking(api: ReturnType<typeof createApi>, ledger: LedgerStore, faults: Faults) {
+export function createTracking(service: Service, ledger: LedgerStore, faults: Faults, options: ApiOptions) {
+  const api = createApi(service, ledger, options);
+
   return async function handleTracking(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const started = performance.now();
     const at = new Date().toISOString();
@@ -101,19 +103,22 @@ export function createTracking(api: ReturnType<typeof createApi>, ledger: Ledger
     if (fault.mode === "slow") await sleep(fault.delayMs, undefined, { ref: false });
 
     const answered = fault.mode === "reset-after" ? undefined : answer;
+    // A click's answer has the service's number of it, a registration's the client's text.
+    const { clickId, leadId } = Object(req.method === "POST" ? answer?.body : undefined);
     ledger.addRequest({
       at,
       method: req.method ?? "",
       path: req.url ?? "",
       headers: masked(req),
-      body: body?.toString().replaceAll("\0", "\ufffd") || null,
+      body: body?.toString() || null,
       status: answered?.status ?? null,
       response: answered ? JSON.stringify(answered.body) : null,
       ms: Math.round(performance.now() - started),
       fault: fault.mode,
-      idempotencyKey: req.headers["idempotency-key"]?.toString() || null,
-      replayed: answer !== undefined && "replayed" in answer,
-      ...reportedBy(req, answer),
+      idempotencyKey: idempotencyKeyOf(req),
+      replayed: answer?.headers?.[REPLAYED] !== undefined,
+      recordedClick: typeof clickId === "number" ? clickId : null,
+      recordedLead: typeof leadId === "number" ? leadId : null,
     });
 
     if (answered) return sendJson(res, answered);
@@ -134,20 +139,10 @@ const refusals: { readonly [mode in FaultMode]?: (fault: Fault) => Answer } = {
 /** Faults that neither record nor answer. */
 const silent: ReadonlySet<FaultMode> = new Set(["hang", "reset", "garbage"]);
 
-// An answer's click id is a number if it reported a click, otherwise the client's text.
-function reportedBy({ method }: IncomingMessage, answer: Answer | undefined) {
-  const { clickId, leadId } = Object(method === "POST" ? answer?.body : undefined);
-  return {
-    recordedClick: typeof clickId === "number" ? clickId : null,
-    recordedLead: typeof leadId === "number" ? leadId : null,
-  };
-}
-
 // The browser snippet posts its clicks from the shop's pages. The other endpoints are for servers.
 function allowBrowsers(req: IncomingMessage, res: ServerResponse): void {
   if (req.url !== endpoints.click.path) return;
   res.setHeader("access-control-allow-origin", "*");
-  if (req.method !== "OPTIONS") return;
   res.setHeader("access-control-allow-methods", "POST");
   res.setHeader("access-control-allow-headers", "content-type, idempotency-key");
 }

@@ -16,8 +16,7 @@ never production.
   --inspector-port N     the inspector's port (default: the one after the
                          service's)
   --host ADDRESS         the address to listen on (default 127.0.0.1)
-  --db FILE              keeps the ledger in this SQLite file (default: in
-                         memory)
+  --db FILE              keeps the ledger in this file (default: in memory)
   --api-key KEY          the program owner's API key (default sandbox-api-key)
   --client-id N          the program owner's clientId (default 1001)
   --require-key-for LIST the endpoints that answer 401 without the key, comma-

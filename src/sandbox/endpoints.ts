@@ -7,36 +7,19 @@ z.config(en());
 // §2 and §4 as schemas: they validate requests, and the OpenAPI document is made from them. §4's
 // lists "give every field that a request may carry": hence strict objects.
 
-/** A copy with a description for the OpenAPI document. */
-function described<Schema extends z.ZodMiniType>(schema: Schema, description: string): Schema {
-  const copy = z.clone(schema);
-  z.globalRegistry.add(copy, { description });
-  return copy;
-}
-
+const text = z.string();
 const id = z.string().check(z.minLength(1), z.maxLength(256));
-const clientId = described(z.int().check(z.positive()), "Numeric identifier of the program owner (§2.1)");
-const affiliateReference = described(z.string().check(z.minLength(1)), "The affiliate's reference code");
-const clickId = described(id, "Client-supplied unique id of the click");
-const sessionId = described(id, "Client-supplied unique id of the visitor's session");
-const email = described(
-  z.email({ pattern: /^[^\s@]+@[^\s@]+$/, error: "expected an e-mail address" }),
-  "The customer's e-mail address",
-);
-const leadValue = described(z.number().check(z.positive()), "Decimal amount in major units");
+const clientId = z.int().check(z.positive());
+const affiliateReference = z.string().check(z.minLength(1));
+const email = z.email({ pattern: /^[^\s@]+@[^\s@]+$/, error: "expected an e-mail address" });
+/** A decimal amount in major units. */
+const leadValue = z.number().check(z.positive());
 const url = z.url({ error: "expected an absolute URL" });
-
-const success = z.boolean();
-const message = described(z.string(), "Human-readable confirmation");
-const leadId = described(z.int(), "Assigned by the service");
-const numericClickId = described(z.int(), "Assigned by the service");
+/** Every answer to a POST has it. */
+const recorded = { success: z.boolean(), message: text };
 
 /** §7 */
-export const errorResponse = z.object({
-  error: described(z.string(), "Short error name"),
-  message: z.string(),
-  status: described(z.int(), "HTTP status code"),
-});
+export const errorResponse = z.object({ error: text, message: text, status: z.int() });
 
 /** The five endpoints of §4, under the names that `requireKeyFor` and the ledger use. */
 export const endpoints = {
@@ -48,14 +31,14 @@ export const endpoints = {
     request: z.strictObject({
       clientId,
       affiliateReference,
-      clickId: z.optional(clickId),
-      sessionId: z.optional(sessionId),
+      clickId: z.optional(id),
+      sessionId: z.optional(id),
       clickedUrl: z.optional(url),
       referrerUrl: z.optional(url),
-      userAgent: z.optional(z.string()),
-      source: described(z.optional(z.string()), "Traffic source label"),
+      userAgent: z.optional(text),
+      source: z.optional(text),
     }),
-    response: z.object({ success, clickId: numericClickId, sessionId: z.optional(sessionId), message }),
+    response: z.object({ ...recorded, clickId: z.int(), sessionId: z.optional(id) }),
   },
   /** §4.2 */
   registration: {
@@ -63,12 +46,12 @@ export const endpoints = {
     path: "/api/v1/tracking/registration",
     summary: "Track a registration",
     request: z.strictObject({
-      clickId: described(clickId, "The value of the `svc_click_id` cookie"),
+      clickId: id,
       email,
-      customerId: described(z.optional(id), "The customer's internal user id"),
-      customerName: z.optional(z.string()),
+      customerId: z.optional(id),
+      customerName: z.optional(text),
     }),
-    response: z.object({ success, leadId, clickId, message }),
+    response: z.object({ ...recorded, leadId: z.int(), clickId: id }),
   },
   /** §4.3 */
   registrationLead: {
@@ -79,10 +62,10 @@ export const endpoints = {
       clientId,
       leadType: z.literal("REGISTRATION"),
       customerEmail: email,
-      customerName: z.optional(z.string()),
-      sessionId,
+      customerName: z.optional(text),
+      sessionId: id,
     }),
-    response: z.object({ success, leadId, sessionId, message }),
+    response: z.object({ ...recorded, leadId: z.int(), sessionId: id }),
   },
   /** §4.4 */
   paymentLead: {
@@ -94,14 +77,13 @@ export const endpoints = {
       leadType: z.literal("PAYMENT"),
       customerEmail: email,
       leadValue,
-      sessionId: z.optional(sessionId),
+      sessionId: z.optional(id),
     }),
     response: z.object({
-      success,
-      leadId,
+      ...recorded,
+      leadId: z.int(),
       leadValue,
       conversionSource: z.literal("TRACKING_API"),
-      message,
     }),
   },
   /** §2.4, §4.5 */
@@ -111,10 +93,10 @@ export const endpoints = {
     summary: "Get tracking status",
     request: undefined,
     response: z.object({
-      sessionId,
+      sessionId: id,
       hasAffiliate: z.boolean(),
       affiliateReference: z.optional(affiliateReference),
-      clickId: z.optional(numericClickId),
+      clickId: z.optional(z.int()),
       clickedAt: z.optional(z.iso.datetime()),
     }),
   },

@@ -54,18 +54,18 @@ export interface Fault {
 
 /** A longer timer ends at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-const ms = z.optional(z.number().check(z.minimum(0), z.maximum(MAX_TIMER_MS)));
+const ms = z.number().check(z.minimum(0), z.maximum(MAX_TIMER_MS));
 const schema = z.strictObject({
   mode: z.enum(faultModes),
-  forMs: ms,
-  delayMs: ms,
-  retryAfterSeconds: z.optional(z.int().check(z.minimum(0))),
+  forMs: z.optional(ms),
+  delayMs: z._default(ms, 2000),
+  retryAfterSeconds: z._default(z.int().check(z.minimum(0)), 1),
 });
 
 export type Faults = ReturnType<typeof createFaults>;
 
 /** Holds the fault in force, and ends it in time. Calls `enforce` with each. */
-export function createFaults(enforce: (fault: Fault) => void | Promise<void>) {
+export function createFaults(enforce: (fault: Fault) => Promise<void>) {
   const since = new Date().toISOString();
   let fault: Fault = { mode: "ok", since, until: null, delayMs: 0, retryAfterSeconds: 0 };
   let timer: NodeJS.Timeout | undefined;
@@ -78,21 +78,19 @@ export function createFaults(enforce: (fault: Fault) => void | Promise<void>) {
   async function set(mode: FaultMode, options: FaultOptions = {}): Promise<void> {
     const { success, data } = schema.safeParse({ ...options, mode });
     if (!success) {
-      const [what, how] = [mode, options].map((part) => JSON.stringify(part));
       throw new TypeError(
-        `sandbox: there is no fault ${what}${how === "{}" ? "" : ` with ${how}`}; ` +
+        `sandbox: there is no fault ${JSON.stringify({ mode, ...options })}; ` +
           "a fault is { mode, forMs?, delayMs?, retryAfterSeconds? }, " +
           `with mode ${faultModes.join(", ")}, up to ${MAX_TIMER_MS} ms, and whole seconds`,
       );
     }
     if (stopped) return;
-    const { forMs, delayMs = 2000, retryAfterSeconds = 1 } = data;
+    const { forMs, ...how } = data;
     clearTimeout(timer);
     const now = Date.now();
-    const since = new Date(now).toISOString();
-    const until = forMs === undefined ? null : new Date(now + forMs).toISOString();
     if (forMs !== undefined) timer = setTimeout(() => set("ok").catch(() => {}), forMs).unref();
-    fault = { mode, since, until, delayMs, retryAfterSeconds };
+    const until = forMs === undefined ? null : new Date(now + forMs).toISOString();
+    fault = { ...how, since: new Date(now).toISOString(), until };
     try {
       await enforce(fault);
     } catch (error) {

@@ -43,16 +43,10 @@ export function parseJson(req: IncomingMessage, body: Buffer | undefined): unkno
     throw new Refused(415, "A request body is plain JSON, sent with content type application/json.");
   }
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body), withoutNul);
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
   } catch {
-    throw new Refused(400, "The body is not valid JSON in UTF-8, without NUL characters.");
+    throw new Refused(400, "The body is not valid JSON in UTF-8.");
   }
-}
-
-// SQLite ends a text at its first NUL, so what is stored would not be what was sent.
-function withoutNul(_key: string, value: unknown): unknown {
-  if (typeof value === "string" && value.includes("\0")) throw new SyntaxError("NUL");
-  return value;
 }
 
 export function sendJson(res: ServerResponse, { status, body, headers }: Answer): void {

@@ -1,10 +1,18 @@
 import * as z from "zod/mini";
 import { type EndpointName, endpointNames, endpoints, errorResponse } from "./endpoints.js";
 import { MAX_BODY_BYTES } from "./http.js";
-import { ledgerSchema } from "./ledger/document.js";
 
 /** Made from the schemas that validate requests. */
 export function openApiDocument(url: string, requireKeyFor: readonly EndpointName[]) {
+  const operations = endpointNames.map((name) => {
+    const { path, method } = endpoints[name];
+    return [path, { [method.toLowerCase()]: operation(name, requireKeyFor.includes(name)) }];
+  });
+  const schemas = endpointNames.flatMap((name) => {
+    const { request, response } = endpoints[name];
+    const ofResponse = [[`${capital(name)}Response`, schema(response, "output")]];
+    return request ? [[`${capital(name)}Request`, schema(request, "input")], ...ofResponse] : ofResponse;
+  });
   return {
     openapi: "3.1.0",
     info: {
@@ -16,33 +24,9 @@ export function openApiDocument(url: string, requireKeyFor: readonly EndpointNam
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url, description: "This sandbox" }],
-    tags: [
-      { name: "Tracking", description: "What happened on a customer's own server" },
-      { name: "Sandbox", description: "What the sandbox has, and the service has not" },
-    ],
-    paths: {
-      ...Object.fromEntries(
-        endpointNames.map((name) => {
-          const { path, method } = endpoints[name];
-          return [path, { [method.toLowerCase()]: operation(name, requireKeyFor.includes(name)) }];
-        }),
-      ),
-      "/ledger.json": { get: ledger },
-    },
+    paths: Object.fromEntries(operations),
     components: {
-      schemas: {
-        ...Object.fromEntries(
-          endpointNames.flatMap((name) => {
-            const { request, response } = endpoints[name];
-            return [
-              ...(request ? [[`${capital(name)}Request`, schema(request, "input")]] : []),
-              [`${capital(name)}Response`, schema(response, "output")],
-            ];
-          }),
-        ),
-        Ledger: schema(ledgerSchema, "output"),
-        Error: schema(errorResponse, "output"),
-      },
+      schemas: { ...Object.fromEntries(schemas), Error: schema(errorResponse, "output") },
       responses: { Error: { description: "What was wrong (§7)", ...json("Error") } },
       securitySchemes: {
         apiKey: { type: "http", scheme: "bearer", description: "The program owner's API key (§5)" },
@@ -57,9 +41,8 @@ function operation(name: EndpointName, keyRequired: boolean) {
   return {
     operationId: name,
     summary,
-    tags: ["Tracking"],
     security: keyRequired ? [{ apiKey: [] }] : [{}, { apiKey: [] }],
-    parameters: request ? [idempotencyKey] : [sessionIdInPath],
+    parameters: [request ? idempotencyKey : sessionIdInPath],
     ...(request && {
       requestBody: {
         required: true,
@@ -76,25 +59,6 @@ function operation(name: EndpointName, keyRequired: boolean) {
     },
   };
 }
-
-const ledger = {
-  operationId: "ledger",
-  summary: "All that was recorded",
-  tags: ["Sandbox"],
-  security: [{}],
-  parameters: [
-    {
-      name: "limit",
-      in: "query",
-      description: "How many entries of each kind, the last ones",
-      schema: { type: "integer", minimum: 1, maximum: 5000, default: 1000 },
-    },
-  ],
-  responses: {
-    "200": { description: "The last entries, in order of arrival", ...json("Ledger") },
-    "400": { $ref: "#/components/responses/Error" },
-  },
-};
 
 const idempotencyKey = {
   name: "Idempotency-Key",

@@ -1,13 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import * as z from "zod/mini";
-import { createApi, createTracking } from "./api.js";
+import { createTracking } from "./api.js";
 import snippetWithSession from "./browser/snippet.js?raw";
 import { type EndpointName, endpointNames, endpoints } from "./endpoints.js";
 import { createFaults, type Fault, type FaultMode, type FaultOptions } from "./faults.js";
 import { guarded, nameIn, refuseForeignPages, send, sendJson } from "./http.js";
-import { createInspector } from "./inspector.js";
-import { sendLedger } from "./ledger/document.js";
+import { createInspector } from "./inspector/inspector.js";
 import { type Ledger, openLedger } from "./ledger/ledger.js";
 import { openApiDocument } from "./openapi.js";
 import { type RestartableServer, startServer } from "./server.js";
@@ -40,8 +39,8 @@ const SNIPPET = "/snippet.js";
 const withoutSession = snippetWithSession.replace("keepsSession = true", "keepsSession = false");
 
 /**
- * Starts the service. Rejects if an option is wrong, the port is taken, the file is in use, or
- * there is no SQLite (Node 20 needs `@photostructure/sqlite`). Each message says what to do.
+ * Starts the service. Rejects if an option is wrong, the port is taken, or the file is in use. Each
+ * message says what to do.
  *
  * @example
  * ```js
@@ -60,10 +59,11 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     readOptions(options);
   const snippet = snippetSession ? snippetWithSession : withoutSession;
   const ledger = openLedger(file);
-  const faults = createFaults(enforce);
-  const api = createApi(createService(ledger, clientId), ledger, { apiKey, requireKeyFor });
-  const handleTracking = createTracking(api, ledger, faults);
-  const { handleInspector, onChange } = createInspector(ledger, faults, () => {
+  const faults = createFaults(async ({ mode }) => {
+    await (mode === "down" ? service.stop() : service.start()).finally(inspect.onChange);
+  });
+  const track = createTracking(createService(ledger, clientId), ledger, faults, { apiKey, requireKeyFor });
+  const inspect = createInspector(ledger, faults, () => {
     return { url: service.url, clientId, apiKey, file: file ?? null };
   });
 
@@ -71,36 +71,38 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     const path = req.method === "GET" ? req.url?.split("?")[0] : undefined;
     if (path === "/") return void res.writeHead(302, { location: inspectorFor(req) }).end();
     if (path === SNIPPET) return send(res, 200, "text/javascript; charset=utf-8", snippet);
-    if (path === "/openapi.json")
-      return sendJson(res, { status: 200, body: openApiDocument(service.url, requireKeyFor) });
-    if (path === "/ledger.json") return sendLedger(req, res, ledger);
-    await handleTracking(req, res);
+    if (path === "/openapi.json") return sendOpenApi(res);
+    if (path === "/ledger.json") return inspect.sendLedger(req, res);
+    await track(req, res);
+  }
+  async function handleInspector(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (req.url === "/openapi.json") return sendOpenApi(res);
+    await inspect.handle(req, res);
+  }
+  function sendOpenApi(res: ServerResponse): void {
+    sendJson(res, { status: 200, body: openApiDocument(service.url, requireKeyFor) });
   }
   /** By the name that the browser used: from elsewhere, 0.0.0.0 leads nowhere. */
   function inspectorFor({ headers }: IncomingMessage): string {
     const name = headers.host && nameIn(headers.host);
     return name ? `http://${name}:${new URL(inspector.url).port}` : inspector.url;
   }
-  async function enforce({ mode }: Fault): Promise<void> {
-    await (mode === "down" ? service.stop() : service.start()).finally(onChange);
-  }
 
-  const undo: (() => void | Promise<void>)[] = [ledger.close];
-  async function open(handle: typeof handleService, port: number): Promise<RestartableServer> {
+  function open(handle: typeof handleService, port: number): Promise<RestartableServer> {
     const ours: typeof handle = async (req, res) => {
       // The browser snippet posts clicks from the shop's pages.
       const isForPages = req.url === endpoints.click.path || req.url?.split("?")[0] === SNIPPET;
       refuseForeignPages(req, host, handle === handleService && isForPages);
       await handle(req, res);
     };
-    const server = await startServer(guarded(ours), host, port);
-    undo.unshift(server.stop);
-    return server;
+    return startServer(guarded(ours), host, port);
   }
   async function close(): Promise<void> {
     // First: a fault that ends just now would start the server again.
     faults.stop();
-    for (const step of undo.splice(0)) await step();
+    await inspector?.stop();
+    await service?.stop();
+    ledger.close();
   }
 
   let service: RestartableServer;
@@ -135,7 +137,7 @@ export interface SandboxOptions {
   readonly port?: number | undefined;
   /** The inspector's port; 0: any free one. Default 0. */
   readonly inspectorPort?: number | undefined;
-  /** The SQLite file that keeps the ledger. Default: in memory. */
+  /** The file that keeps the ledger. Default: in memory. */
   readonly file?: string | undefined;
   /** The program owner's key (§5). Default `sandbox-api-key`. */
   readonly apiKey?: string | undefined;

@@ -24,51 +24,41 @@ export async function startServer(
 ): Promise<RestartableServer> {
   const server = createServer({ requestTimeout: 30_000 }, listener);
   server.on("clientError", refuseUnparsable);
-
   await listen(server, host, port).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EADDRINUSE") throw error;
-    throw new Error(`sandbox: port ${port} is in use; choose another, or 0 for any free one`, {
-      cause: error,
-    });
+    const problem = `sandbox: port ${port} is in use; choose another, or 0 for any free one`;
+    throw new Error(problem, { cause: error });
   });
-  const boundPort = (server.address() as AddressInfo).port;
+  const { port: boundPort } = server.address() as AddressInfo;
 
-  let wanted = true;
-  let settling = false;
-  let settled = Promise.resolve();
-
-  /** If several calls come during a change, the last one decides. */
-  function become(open: boolean): Promise<void> {
-    wanted = open;
-    if (!settling) settled = settle();
-    return settled;
+  let turn = Promise.resolve();
+  /** One change after the other: the last one decides. */
+  function afterwards(change: () => Promise<void>): Promise<void> {
+    const changed = turn.then(change);
+    turn = changed.catch(() => {});
+    return changed;
   }
-  async function settle(): Promise<void> {
-    settling = true;
-    try {
-      for (let tries = 1; server.listening !== wanted; tries += 1) {
-        if (wanted) await listen(server, host, boundPort).catch((error) => wait(tries, error));
-        else server.close().closeAllConnections();
-      }
-    } finally {
-      settling = false;
+  async function stop(): Promise<void> {
+    if (!server.listening) return;
+    const closed = once(server, "close");
+    server.close().closeAllConnections();
+    await closed;
+  }
+  async function start(): Promise<void> {
+    // The system may lend a stopped server's port to an outgoing connection, for a short time.
+    for (let tries = 1; !server.listening; tries += 1) {
+      await listen(server, host, boundPort).catch((cause) => {
+        if (tries < MOST_TRIES) return sleep(TRY_EVERY_MS);
+        const problem = `sandbox: another process has taken port ${boundPort}; stop it, then end the fault again`;
+        throw new Error(problem, { cause });
+      });
     }
-  }
-  /** The system may lend a stopped server's port to an outgoing connection, for a short time. */
-  async function wait(tries: number, cause: Error): Promise<void> {
-    if (tries < MOST_TRIES) return sleep(TRY_EVERY_MS);
-    throw new Error(
-      `sandbox: another process has taken port ${boundPort}; stop it, then end the fault again`,
-      {
-        cause,
-      },
-    );
   }
 
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${boundPort}`,
-    stop: () => become(false),
-    start: () => become(true),
+    stop: () => afterwards(stop),
+    start: () => afterwards(start),
   };
 }
 

@@ -32,7 +32,7 @@ describeInChromium("README's picture", ({ openPage }) => {
     const visitor = page.getByRole("listitem", { name: "Ada Lovelace" });
     await visitor.getByText("ALICE, through the session id of click 1").waitFor();
     expect(await visitor.getByText("through the click id of click 1").count()).toBe(1);
-    await page.getByText("Linked to no affiliate: 1 payment.").waitFor();
+    await page.getByText("1 not linked").waitFor();
     const path = join(screenshots, "readme.png");
     await page.screenshot({ path, clip: { x: 0, y: 0, width: 1140, height: 607 } });
     if (process.env.PICTURE) copyFileSync(path, join(root, process.env.PICTURE));

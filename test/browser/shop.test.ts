@@ -54,7 +54,7 @@ describeInChromium("the example shop beside the inspector", ({ openPage, openSho
     const visitor = inspector.locator(".visitor");
     await visitor.getByText("64.50").waitFor();
 
-    await inspector.getByRole("button", { name: "Faults" }).click();
+    await inspector.locator("summary").getByText("Faults").click();
     await inspector.getByRole("button", { name: "down", exact: true }).click();
     await inspector.getByText(/^down since/).waitFor();
     await shop.goto(shopUrl);

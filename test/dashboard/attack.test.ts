@@ -10,7 +10,7 @@ import { API_KEY } from "../helpers/tracker.js";
 import { appWith, listen, openDashboard, PATH, payInVain, refusedTracker } from "./helpers.js";
 
 const ADDRESS = "ada.lovelace+42@shop.example";
-const names = ["", "state", "dead-letters", "sum", "main.js", "base.css", "style.css"];
+const names = ["", "state", "dead-letters", "main.js", "style.css"];
 const paths = ["", ...[...names, "retry", "discard", "x"].map((name) => `/${name}`)];
 
 /** A tracker with one dead letter. */
@@ -45,55 +45,36 @@ describe.each(eachExpress)("a stranger on $name", ({ express }) => {
 });
 
 describe("another site's page, in an operator's browser", () => {
-  it.each<[string, Record<string, string | undefined>, number?]>([
+  it.each<[string, Record<string, string | undefined>]>([
     ["from another site", { "Sec-Fetch-Site": "cross-site", Origin: "https://evil.example" }],
     ["from a sister site", { "Sec-Fetch-Site": "same-site", Origin: "https://blog.shop.example" }],
-    ["from an old browser on another site", { "Sec-Fetch-Site": undefined, Origin: "https://evil.example" }],
-    ["from a sandboxed frame", { "Sec-Fetch-Site": undefined, Origin: "null" }],
+    ["from an old browser on another site", { Origin: "https://evil.example" }],
+    ["from a sandboxed frame", { Origin: "null" }],
     [
       "from plain http, which anyone on the way can write, to a page on https",
       {
-        "Sec-Fetch-Site": undefined,
         Origin: "http://shop.example",
         Host: "shop.example",
         "X-Forwarded-Proto": "https",
       },
     ],
-    ["from an origin that is none", { "Sec-Fetch-Site": undefined, Origin: "127.0.0.1" }],
+    ["from an origin that is none", { Origin: "127.0.0.1" }],
     ["from the address bar", { "Sec-Fetch-Site": "none" }],
-    ["from a page that says nothing", { "Sec-Fetch-Site": undefined }],
-    ["with no token", { "X-Affiliate-Token": undefined }],
-    ["with an empty token", { "X-Affiliate-Token": "" }],
-    ["with a forged token", { "X-Affiliate-Token": "A".repeat(43) }],
-    ["with a token without its cookie", { Cookie: undefined }],
-    ["with a token and cookie of its own", { "X-Affiliate-Token": "x", Cookie: "affiliate_dashboard=x" }],
-    ["with a form", { "Content-Type": "application/x-www-form-urlencoded" }, 415],
-    ["with a form of text that looks like JSON", { "Content-Type": "text/plain" }, 415],
-    ["with a form with files", { "Content-Type": "multipart/form-data; boundary=x" }, 415],
-  ])(
-    "cannot act %s, even with what else the dashboard's own page sends",
-    async (_, headers, status = 403) => {
-      const tracker = await trackerWithDead();
-      const app = appWith(tracker);
-      const { token } = await openDashboard(app);
-      const [letter] = await tracker.deadLetters.list();
-      const own = {
-        "Sec-Fetch-Site": "same-origin",
-        "Content-Type": "application/json",
-        "X-Affiliate-Token": token,
-        Cookie: `affiliate_dashboard=${token}`,
-      };
-      const answerTo = async (path: string, sent: Record<string, string | undefined>) => {
-        const given = Object.entries(sent).filter(([, value]) => value !== undefined);
-        const post = request(app).post(`${PATH}/${path}`).set(Object.fromEntries(given));
-        return (await post.send(JSON.stringify({ id: letter?.id }))).status;
-      };
-      for (const path of ["retry", "discard"])
-        expect(await answerTo(path, { ...own, ...headers })).toBe(status);
-      expect(await tracker.deadLetters.list()).toHaveLength(1);
-      expect(await answerTo("discard", own)).toBe(200);
-    },
-  );
+    ["from a page that says nothing", {}],
+  ])("cannot act %s", async (_, headers) => {
+    const tracker = await trackerWithDead();
+    const app = appWith(tracker);
+    const [letter] = await tracker.deadLetters.list();
+    const answerTo = async (path: string, sent: Record<string, string | undefined>) => {
+      const given = Object.entries(sent).filter(([, value]) => value !== undefined);
+      return (
+        await request(app).post(`${PATH}/${path}`).query({ id: letter?.id }).set(Object.fromEntries(given))
+      ).status;
+    };
+    for (const path of ["retry", "discard"]) expect(await answerTo(path, headers)).toBe(403);
+    expect(await tracker.deadLetters.list()).toHaveLength(1);
+    expect(await answerTo("discard", { "Sec-Fetch-Site": "same-origin" })).toBe(200);
+  });
 
   it("is not an old browser on the page itself, over http or https, however the proxy is set", async () => {
     for (const [scheme, trusted] of [
@@ -103,22 +84,20 @@ describe("another site's page, in an operator's browser", () => {
     ] as const) {
       const tracker = await trackerWithDead();
       const app = appWith(tracker).set("trust proxy", trusted);
-      const { token } = await openDashboard(app);
       const [letter] = await tracker.deadLetters.list();
       await request(app)
         .post(`${PATH}/discard`)
-        .set({ Host: "shop.example", Origin: `${scheme}://shop.example`, "X-Affiliate-Token": token })
-        .set({ Cookie: `affiliate_dashboard=${token}`, "X-Forwarded-Proto": scheme })
-        .send({ id: letter?.id })
+        .query({ id: letter?.id })
+        .set({ Host: "shop.example", Origin: `${scheme}://shop.example`, "X-Forwarded-Proto": scheme })
         .expect(200);
     }
   });
 
   it("cannot act by a link, an image or a frame", async () => {
     const tracker = await trackerWithDead();
-    const { agent } = await openDashboard(appWith(tracker));
+    const page = openDashboard(appWith(tracker));
     const [letter] = await tracker.deadLetters.list();
-    for (const path of ["retry", "discard"]) await agent.get(`${PATH}/${path}?id=${letter?.id}`).expect(404);
+    for (const path of ["retry", "discard"]) await page.get(`${path}?id=${letter?.id}`).expect(404);
     expect(await tracker.deadLetters.list()).toHaveLength(1);
   });
 
@@ -129,7 +108,7 @@ describe("another site's page, in an operator's browser", () => {
       next();
     };
     const app = appWith(await trackerWithDead(), { before: [generous] });
-    for (const path of ["state", "dead-letters", "sum"]) {
+    for (const path of ["state", "dead-letters"]) {
       const answer = await request(app).get(`${PATH}/${path}`).set("Origin", "https://evil.example");
       expect(answer.get("access-control-allow-origin")).toBeUndefined();
       expect(answer.get("access-control-allow-credentials")).toBeUndefined();
@@ -199,59 +178,26 @@ describe("what was sent by strangers", () => {
 
 describe("whatever a stranger sends", () => {
   const text = fc.string({ unit: anyCharacter, maxLength: 200 });
-  const wild = fc.oneof(fc.jsonValue(), text, fc.constantFrom("__proto__", null, -0, "x".repeat(5_000)));
-  const body = fc.oneof(
-    fc
-      .dictionary(fc.constantFrom("id", "kind", "reason", "count", "unconfirmed", "__proto__"), wild)
-      .map((each) => JSON.stringify(each)),
-    wild.map((each) => JSON.stringify(each)),
-    text,
-  );
 
-  it("as an action is refused as a mistake, and harms nothing", async () => {
-    const tracker = await trackerWithDead();
-    const app = appWith(tracker);
-    const url = (await listen(express().use(app))) + PATH;
-    const state = await fetch(`${url}/state`);
-    const headers = {
-      "x-affiliate-token": (await state.json()).token,
-      cookie: state.headers.get("set-cookie")?.split(";")[0] ?? "",
-      "sec-fetch-site": "same-origin",
-      "content-type": "application/json",
-    };
-    await fc.assert(
-      fc.asyncProperty(fc.constantFrom("retry", "discard"), body, async (path, sent) => {
-        const answer = await fetch(`${url}/${path}`, { method: "POST", body: sent, headers });
-        expect([200, 400, 404, 409, 413], await answer.clone().text()).toContain(answer.status);
-        if (answer.status !== 200) expect(Object.keys(await answer.json())).toEqual(["message"]);
-      }),
-      { numRuns: 300 },
-    );
-    expect((await fetch(`${url}/state`)).status).toBe(200);
-  });
-
-  it("as a query, a path or a header is answered without an error of the server's", async () => {
+  it("as a query, a path or a header is answered without an error of the server's, and harms nothing", async () => {
     const url = (await listen(express().use(appWith(await trackerWithDead())))) + PATH;
-    const token = /^[\x20-\x7e]*$/;
-    const header = fc.string({ maxLength: 80 }).filter((each) => token.test(each));
+    const header = fc.string({ maxLength: 80 }).filter((each) => /^[\x20-\x7e]*$/.test(each));
+    const names = fc.constantFrom("kind", "reason", "count", "__proto__", "id", "unconfirmed");
+    const site = fc.oneof(fc.constant("same-origin"), header);
     await fc.assert(
       fc.asyncProperty(
-        fc.constantFrom("state", "dead-letters", "sum", "", "nothing"),
-        fc.dictionary(fc.constantFrom("kind", "reason", "limit", "__proto__", "id"), text),
-        fc.record({ cookie: header, origin: header, "sec-fetch-site": header, "x-affiliate-token": header }),
-        async (path, query, headers) => {
-          const answer = await fetch(`${url}/${path}?${new URLSearchParams(query)}`, { headers });
-          expect([200, 400, 403, 404]).toContain(answer.status);
+        fc.constantFrom("state", "dead-letters", "", "nothing", "POST retry", "POST discard"),
+        fc.dictionary(names, text),
+        fc.record({ cookie: header, origin: header, "sec-fetch-site": site }),
+        async (place, query, headers) => {
+          const [path, method = "GET"] = place.split(" ").reverse();
+          const answer = await fetch(`${url}/${path}?${new URLSearchParams(query)}`, { headers, method });
+          expect([200, 400, 403, 404, 409]).toContain(answer.status);
           await answer.arrayBuffer();
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 600 },
     );
-  });
-
-  it("without end is cut off", async () => {
-    const tracker = await trackerWithDead();
-    const page = await openDashboard(appWith(tracker));
-    await page.post("retry", { id: "x".repeat(10_000) }).expect(413);
+    expect((await fetch(`${url}/state`)).status).toBe(200);
   });
 });

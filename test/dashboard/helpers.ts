@@ -40,23 +40,13 @@ export function appWith(
   return app;
 }
 
-/**
- * The dashboard's own page, as its browser asks: with its cookie, its token, and what browsers say
- * of a page's origin.
- */
-export async function openDashboard(app: Parameters<typeof request>[0]) {
-  const agent = request.agent(app);
-  const { body } = await agent.get(`${PATH}/state`).expect(200);
-  const { token } = body as { token: string };
+/** The dashboard's own page, as its browser asks: with what browsers say of a page's origin. */
+export function openDashboard(app: Parameters<typeof request>[0]) {
+  const own = { "Sec-Fetch-Site": "same-origin" };
   return {
-    token,
-    agent,
-    get: (path: string) => agent.get(`${PATH}/${path}`).set("Sec-Fetch-Site", "same-origin"),
-    post: (path: string, sent: object) =>
-      agent
-        .post(`${PATH}/${path}`)
-        .set({ "Sec-Fetch-Site": "same-origin", "X-Affiliate-Token": token })
-        .send(sent),
+    get: (path: string) => request(app).get(`${PATH}/${path}`).set(own),
+    post: (path: string, query: Record<string, string | number | boolean | undefined>) =>
+      request(app).post(`${PATH}/${path}`).query(query).set(own),
   };
 }
 

@@ -76,7 +76,7 @@ test("a second fault replaces the first and its end", async ({ sandbox }) => {
 
 test("a fault that does not exist is refused with those that do", async ({ sandbox }) => {
   await expect(sandbox.fail("asleep" as FaultMode)).rejects.toThrow(
-    /^sandbox: there is no fault "asleep"; a fault is .*reset-after/,
+    /^sandbox: there is no fault {"mode":"asleep"}; a fault is .*reset-after/,
   );
 });
 
@@ -84,7 +84,7 @@ test("a fault that does not exist is refused with those that do", async ({ sandb
 test.for([{ forMs: 3e9 }, { delayMs: 3e9 }, { retryAfterSeconds: 0.5 }, { retryAfterSeconds: -1 }])(
   "a fault of %j is refused",
   async (options, { sandbox }) => {
-    const refused = `sandbox: there is no fault "slow" with ${JSON.stringify(options)}; a fault is `;
+    const refused = `sandbox: there is no fault ${JSON.stringify({ mode: "slow", ...options })}; a fault is `;
     await expect(sandbox.fail("slow", options)).rejects.toThrow(refused);
     expect(sandbox.fault.mode).toBe("ok");
   },

@@ -1,15 +1,12 @@
 import { expect } from "vitest";
-import * as z from "zod/mini";
-import { ledgerSchema } from "../../src/sandbox/ledger/document.js";
 import { sendClick, sendPayment, sendRegistration, startSandbox, test } from "./helpers.js";
 
-test("/ledger.json has all that was recorded, as the OpenAPI document says, while the service is down too", async () => {
+test("/ledger.json has all that was recorded, while the service is down too", async () => {
   const sandbox = await startSandbox();
   await sendClick(sandbox);
   await sendRegistration(sandbox);
   await sendPayment(sandbox, {}, { "idempotency-key": "k1" });
   const atService = await (await fetch(`${sandbox.url}/ledger.json`)).json();
-  expect(z.strictObject(ledgerSchema.shape).parse(atService)).toEqual(atService);
   const { ledger } = sandbox;
   expect(atService).toMatchObject({
     clicks: ledger.clicks(),

@@ -34,7 +34,6 @@ test("the OpenAPI document is served, and says what the validation says", async 
       "/api/v1/tracking/lead/registration": { post: { operationId: "registrationLead" } },
       "/api/v1/tracking/lead/payment": { post: { operationId: "paymentLead", security: [{ apiKey: [] }] } },
       "/api/v1/tracking/status/{sessionId}": { get: { operationId: "status" } },
-      "/ledger.json": { get: { operationId: "ledger" } },
     },
   });
   expect(document.components.schemas).toMatchObject({

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { groupByVisitor } from "../../src/sandbox/inspector/visitors.js";
+import { nameOf, recordVisitors } from "../../src/sandbox/inspector/visitors.js";
+import type { Click, Lead } from "../../src/sandbox/ledger/entries.js";
 import { clicked, ledgerAfter, paid, registered, registeredBySession } from "./helpers.js";
 
 function visitorsAfter(...[steps, apartMs]: Parameters<typeof ledgerAfter>) {
-  const { clicks, leads } = ledgerAfter(steps, apartMs).tables;
-  return groupByVisitor(clicks.latest(100), leads.latest(100));
+  return [...recordVisitors(ledgerAfter(steps, apartMs))()].reverse();
 }
 
 test.each([
@@ -39,13 +39,12 @@ test.each([
     [" > cy@shop.test > 49.9", "ALICE > bo@shop.test > "],
   ],
 ])("%s", (_, steps, expected) => {
-  const lines = visitorsAfter(steps).map(({ clicks, registrations, payments }) =>
-    [
-      clicks.map((entry) => entry.affiliateReference),
-      registrations.map((entry) => entry.customerEmail),
-      payments.map((entry) => entry.leadValue),
-    ].join(" > "),
-  );
+  const lines = visitorsAfter(steps).map(({ entries }) => {
+    const says = (kind: string, field: keyof Click | keyof Lead) =>
+      entries.flatMap((entry) => (entry.kind === kind ? [entry[field as "id"]] : [])).join();
+    const step = [says("click", "affiliateReference"), says("registration", "customerEmail")];
+    return [...step, says("payment", "leadValue")].join(" > ");
+  });
   expect(lines.sort()).toEqual(expected);
 });
 
@@ -54,7 +53,21 @@ test("the visitor who was there last comes first, also within one millisecond", 
   const steps = sessions.map((sessionId) =>
     clicked({ sessionId, clickId: undefined, affiliateReference: sessionId }),
   );
-  expect(visitorsAfter(steps, 0).map(({ name }) => name)).toEqual(
+  expect(visitorsAfter(steps, 0).map(nameOf)).toEqual(
     ["s-1", "s-4", "s-2", "s-3"].map((affiliate) => `${affiliate}’s visitor`),
   );
+});
+
+test("a visitor whom a payment joins from three others has all of theirs, and stands first", () => {
+  const [one, two, three] = ["1", "2", "3"].map((nth) => clicked({ clickId: nth, sessionId: nth }));
+  const customer = { email: "bo@shop.test" };
+  const steps = [
+    one,
+    two,
+    registered({ clickId: "1", ...customer }),
+    three,
+    registered({ clickId: "2", ...customer }),
+  ];
+  const visitors = visitorsAfter([...(steps as never[]), paid({ sessionId: "3" })]);
+  expect(visitors.map(({ entries }) => entries.length)).toEqual([6]);
 });

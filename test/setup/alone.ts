@@ -9,5 +9,4 @@ export const ALONE: readonly string[] = [
   "test/outbox/disk/thread/thread.test.ts",
   "test/outbox/memory/memory-outbox.test.ts",
   "test/outbox/postgres/late-connection.test.ts",
-  "test/sandbox/sqlite.test.ts",
 ];

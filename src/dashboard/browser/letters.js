@@ -1,110 +1,168 @@
-// The dead letters as the reader has chosen them.
-import { html } from "../../browser/page.js";
-import { amount, countOf, foreign, mark, time, written } from "../../browser/pieces.js";
-import { decide, discard, discardAll, nameOf, retry, retryAll } from "./decisions.js";
-import { choose, showMore } from "./look.js";
-import { kindsOf, sumOf } from "./state.js";
+// The dead letters as the reader has chosen them, and what the reader does to them.
+import { $, ask, change, html, refresh, shown } from "../../browser/page.js";
+import { amount, countOf, foreign, identifier, mark, time, written } from "../../browser/pieces.js";
 
-const REASONS = ["unconfirmed", "rejected", "expired"].map((reason) => [reason, reason]);
+/** `filter`: which dead letters are asked for. `done`, `problem`: what became of the last action. */
+export const first = { filter: { kind: "", reason: "" }, done: "", problem: "" };
 
-/** `list`: letters and the filter that they were read with; `undefined` before the first. */
-export function DeadLetters({ list, filter, process, unreadable, problem, done, isStopped }) {
-  const { letters, filter: chosen = filter } = list ?? {};
-  const all = nameOfAll(chosen);
+export function addressOf(path, query) {
+  return `${path}?${new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""))}`;
+}
+
+/** `list`: letters, their sum, and the filter that they were read with; `undefined` before the first. */
+export function DeadLetters({ list, filter, unreadable, problem, done }) {
+  const { letters, count, filter: chosen = filter } = list ?? {};
+  const { kind, reason } = chosen;
+  const all = `all ${reason} ${kind ? `${kind}s` : reason && "events"}`.trim().replace("  ", " ");
   const hasDestinations = new Set(letters?.map(({ destination }) => destination)).size > 1;
-  const isEmpty = letters?.length === 0;
-  const filtering = { filter, onChoose: choose };
   return html`
     <section aria-labelledby="letters-title">
       <div class="head">
         <h2 id="letters-title" tabindex="-1">Dead letters <span class="quiet">not sent again unless you say so</span></h2>
-        <fieldset disabled=${isStopped}>
-          <legend class="unseen">Which dead letters</legend>
-          <${Choice} id="kind" label="Kind" all="any kind" options=${kindsOf(process).map((kind) => [kind, `${kind}s`])} ...${filtering} />
-          <${Choice} id="reason" label="Reason" all="any reason" options=${REASONS} ...${filtering} />
-          <button type="button" id="retry-all" hidden=${isEmpty} onClick=${() => retryAll(chosen)}>
-            Retry ${all}${chosen.reason === "unconfirmed" && "…"}
-          </button>
-          <button type="button" id="discard-all" hidden=${isEmpty} onClick=${() => discardAll(chosen)}>
-            Discard ${all}…
-          </button>
-        </fieldset>
+        ${choice("kind", "Kind", "any kind", ["payment", "registration", "click"])}
+        ${choice("reason", "Reason", "any reason", ["unconfirmed", "rejected", "expired"])}
+        ${count > 0 && html`<button type="button" onClick=${() => retryAll(list)}>Retry ${all}${reason === "unconfirmed" && "…"}</button>`}
+        ${count > 0 && html`<button type="button" onClick=${() => discardAll(list)}>Discard ${all}…</button>`}
       </div>
       <div id="problem" role="alert" class="lost">${problem}</div>
       <p id="done" role="status">${done}</p>
       <ol id="letters">
-        ${isEmpty && html`<li class="quiet">${isNarrowed(chosen) ? "None is like that." : "None."}</li>`}
-        ${letters?.map((letter) => html`<${Letter} key=${letter.id} ...${{ letter, hasDestinations, isStopped }} />`)}
+        ${count === 0 && html`<li class="quiet">${kind || reason ? "None is like that." : "None."}</li>`}
+        ${letters?.map((letter) => html`<${Letter} key=${letter.id} ...${{ letter, hasDestinations }} />`)}
       </ol>
       <p class="more">
-        <span id="letters-count">
-          ${unreadable ? html`<span class="lost">${unreadable}</span>` : list?.more && howMany(list)}
-        </span>
-        ${" "}<button type="button" id="more" hidden=${!list?.canShowMore} onClick=${showMore}>Show more</button>
+        ${unreadable && html`<span class="lost">${unreadable}</span>`}
+        ${!unreadable && letters?.length < count && `The oldest ${letters.length} of ${count.toLocaleString([])}.`}
       </p>
     </section>
   `;
 }
 
-function isNarrowed({ kind, reason }) {
-  return kind !== "" || reason !== "";
+/** Narrows the list: one of `options`, or `all`. */
+function choice(id, label, all, options) {
+  const { filter } = shown;
+  return html`
+    <select id=${id} aria-label=${label} value=${filter[id]} onInput=${({ target }) => choose({ [id]: target.value })}>
+      ${["", ...options].map((value) => html`<option key=${value} value=${value}>${value || all}</option>`)}
+    </select>
+  `;
 }
 
-/** `all`, `all unconfirmed payments`. */
-function nameOfAll({ kind, reason }) {
-  return isNarrowed({ kind, reason }) ? `all ${reason} ${kind || "event"}s`.replace("  ", " ") : "all";
+export function choose(filter) {
+  change({ filter: { ...shown.filter, ...filter } });
+  return refresh();
 }
 
-/** Their number is known by reason, not by kind. */
-function howMany({ letters, filter: { kind, reason }, counts }) {
-  const total = reason === "" ? sumOf(counts) : counts[reason];
-  return `The oldest ${letters.length}${kind === "" ? ` of ${total.toLocaleString([])}` : "; there are more"}.`;
-}
-
-function Letter({ letter, hasDestinations, isStopped }) {
-  const { id, kind, reason, attempts, status, code, message, createdAt, diedAt, destination } = letter;
+function Letter({ letter, hasDestinations }) {
+  const { id, kind, reason, attempts, status, code, message, createdAt, diedAt, destination, unreadable } =
+    letter;
   const answer = [[status, code].filter(Boolean).join(" "), message].filter(Boolean).join(", ");
-  const isUndecided = reason === "unconfirmed";
-  const state = isUndecided ? "held" : "lost";
+  const isHeld = reason === "unconfirmed";
+  const state = isHeld ? "held" : "lost";
   const button = (action, label) => html`
     <button type="button" key=${label} aria-describedby=${`what-${id}`} onClick=${() => action(letter)}>${label}</button>
   `;
   return html`
     <li class="letter">
       <div id=${`what-${id}`}>
-        <p><strong>${kind}</strong> ${nameOf(letter)}</p>
-        <p>${detailsOf(letter)}</p>
+        <p><strong>${kind}</strong> ${idOf(letter) !== undefined && identifier(idOf(letter))}</p>
+        <p>
+          ${unreadable && html`<span class="lost">what is stored of it cannot be read: it can be discarded</span>`}
+          ${letter.amount !== undefined && html`<strong>${amount(letter.amount)}</strong> of `}
+          ${letter.email !== undefined && foreign(letter.email)}
+          ${letter.affiliate !== undefined && html`through ${foreign(letter.affiliate)}`}
+        </p>
       </div>
       <div>
         <p><strong class=${state}>${mark(state)}${reason}</strong>${answer && ": "}${foreign(answer)}</p>
         <p class="quiet">
-          happened ${time(createdAt)}, ${isUndecided ? "held" : "given up"} ${time(diedAt)} after ${countOf(attempts, "attempt")}
+          happened ${time(createdAt)}, ${isHeld ? "held" : "given up"} ${time(diedAt)} after ${countOf(attempts, "attempt")}
           ${hasDestinations && html`, for client id ${destination}`}
         </p>
       </div>
-      <fieldset disabled=${isStopped}>
-        <legend class="unseen">What to do with it</legend>
-        ${!letter.unreadable && (isUndecided ? button(decide, "Decide…") : button(retry, "Retry"))}
-        ${(letter.unreadable || !isUndecided) && button(discard, "Discard…")}
-      </fieldset>
+      <div class="actions">
+        ${!unreadable && button(retry, isHeld ? "Retry…" : "Retry")}
+        ${button(discard, "Discard…")}
+      </div>
     </li>
   `;
 }
 
-function detailsOf({ amount: value, email, affiliate, unreadable }) {
-  return [
-    unreadable && html`<span class="lost">what is stored of it cannot be read: it can be discarded</span>`,
-    value !== undefined && html`<span class="amount">${amount(value)}</span> of `,
-    email !== undefined && foreign(email),
-    affiliate !== undefined && html`through ${foreign(affiliate)}`,
-  ];
+/** What the host calls it; a click has only its own id. */
+const idOf = ({ paymentId, customerId, clickId }) => paymentId ?? customerId ?? clickId;
+
+function nameOf(letter) {
+  const ofAmount = letter.amount === undefined ? "" : ` of ${amount(letter.amount)}`;
+  return `${letter.kind} ${written(String(idOf(letter) ?? ""))}${ofAmount}`;
 }
 
-/** Narrows a list: one of `options`, which are pairs of a value and its words, or `all`. */
-function Choice({ id, label, all, options, filter, onChoose }) {
-  return html`
-    <select id=${id} aria-label=${label} value=${filter[id]} onInput=${({ target }) => onChoose({ [id]: target.value })}>
-      ${[["", all], ...options].map(([value, words]) => html`<option key=${value} value=${value} dir="auto">${written(words)}</option>`)}
-    </select>
-  `;
+function retry(letter) {
+  const isHeld = letter.reason === "unconfirmed";
+  return act(
+    "retry",
+    { id: letter.id, ...(isHeld && { unconfirmed: true }) },
+    () => "It is queued again.",
+    isHeld &&
+      `Send ${nameOf(letter)} again?
+
+It was sent, and no answer came: the service may have it. Sent again, it may count twice, and be paid out twice.
+
+Look in the service’s own dashboard first, for ${letter.email ?? "it"} between ${timeIn(letter.createdAt)} and ${timeIn(letter.diedAt)}. Your own records have the full address. If it is there, cancel, and discard it here.`,
+  );
+}
+
+const timeIn = (at) => new Date(at).toLocaleString([], { hourCycle: "h23" });
+
+function discard(letter) {
+  const says = () => "It is discarded. Reported again, it is still a duplicate.";
+  return act(
+    "discard",
+    { id: letter.id },
+    says,
+    `Discard ${nameOf(letter)}? The service is never told of it, and it cannot be brought back.`,
+  );
+}
+
+function retryAll({ filter, count, unconfirmed, ...sum }) {
+  const left = filter.reason === "" && unconfirmed > 0;
+  const says = (count) =>
+    `${countOf(count, "event")} queued again.${left ? ` ${unconfirmed} unconfirmed stay: choose that reason to decide.` : ""}`;
+  return act(
+    "retry",
+    { ...filter, count },
+    says,
+    filter.reason === "unconfirmed" &&
+      `Send ${countOf(count, "event")} again that the service may have?${sumOf(sum)}
+
+Each was sent, and no answer came. Those that arrived count twice when they are sent again. Look each of them up in the service’s own dashboard first.`,
+  );
+}
+
+function discardAll({ filter, count, ...sum }) {
+  return act(
+    "discard",
+    { ...filter, count },
+    (count) => `${countOf(count, "dead letter")} discarded.`,
+    `Discard ${countOf(count, "dead letter")}?${sumOf(sum)} The service is never told of them, and they cannot be brought back.`,
+  );
+}
+
+const sumOf = ({ payments, amount: value }) =>
+  payments > 0 ? ` ${countOf(payments, "payment")} of ${amount(value)} in all.` : "";
+
+/** Asks the reader the question if there is one, acts, shows what came of it, and keeps the focus near its place. */
+async function act(action, query, says, question) {
+  if (question && !confirm(question)) return;
+  const place = shown.list.letters.findIndex(({ id }) => id === query.id);
+  change({ problem: "", done: "" });
+  try {
+    const { count } = await ask(addressOf(action, query), { method: "POST" });
+    change({ done: says(count) });
+  } catch ({ message }) {
+    change({ problem: message });
+  }
+  await refresh();
+  if (document.activeElement !== document.body) return;
+  const rows = [...$("letters").querySelectorAll(".letter")];
+  (rows[Math.min(place, rows.length - 1)]?.querySelector("button") ?? $("letters-title")).focus();
 }

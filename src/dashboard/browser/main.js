@@ -1,47 +1,62 @@
 // The dashboard's page.
-import { html, startPage } from "../../browser/page.js";
-import { time } from "../../browser/pieces.js";
-import { Question } from "./decisions.js";
-import { DeadLetters } from "./letters.js";
-import { startLooking } from "./look.js";
-import { LastHour, Process, ProcessChoice } from "./process.js";
-import { Endpoints, Figures, pausedOf, Summary, Waiting } from "./state.js";
+import { ask, html, shown, startPage } from "../../browser/page.js";
+import { Frame, foreign, time } from "../../browser/pieces.js";
+import { addressOf, DeadLetters, first } from "./letters.js";
+import { Endpoints, Figures, LastHour, NotReported, pausedOf, Summary, Waiting } from "./numbers.js";
 
 function Dashboard(shown) {
-  const { connection, outbox, processes, chosen } = shown;
-  const isStopped = connection === "stopped";
-  const process = processes.find(({ id }) => id === chosen);
+  const { outbox, process } = shown;
   document.title = `${process && pausedOf(process).length > 0 ? "paused · " : ""}Affiliate delivery`;
+  const name =
+    process &&
+    html`<p id="process" class="quiet">${foreign(process.name)}, counting since ${time(process.since)}</p>`;
   return html`
-    <header>
-      <h1>Affiliate delivery</h1>
-      <${ProcessChoice} ...${{ process, processes }} />
-      <p id="connection" data-connection=${connection} role="status">${connectionIn(shown)}</p>
-    </header>
-    <main>
-      <div id="summary" role="status">${process && html`<${Summary} ...${{ outbox, process }} />`}</div>
-      <dl id="figures" class="tiles">${process && html`<${Figures} ...${{ outbox, process }} />`}</dl>
-      <${LastHour} ...${{ process, liveAt: shown.liveAt }} />
-      <${DeadLetters} ...${shown} process=${process} isStopped=${isStopped} />
-      <div class="pair">
-        <${Waiting} outbox=${outbox} />
-        <${Endpoints} endpoints=${process?.endpoints} />
-      </div>
-      <${Process} process=${process} />
-    </main>
-    <${Question} question=${shown.question} />
+    <${Frame} title="Affiliate delivery" head=${name} ...${shown}>
+      ${
+        process &&
+        html`
+        <${Summary} ...${shown} />
+        <${Figures} ...${shown} />
+        <${LastHour} ...${process} />
+        <${DeadLetters} ...${shown} />
+        <div class="pair"><${Waiting} ...${outbox} /><${Endpoints} ...${process} /></div>
+        <${NotReported} ...${process} />
+      `
+      }
+    <//>
   `;
 }
 
-function connectionIn({ connection, liveAt, why }) {
-  if (connection !== "stopped") return connection;
-  return html`${why} Nothing new since ${liveAt === undefined ? "the start" : time(liveAt)}.`;
+const LETTERS_EVERY = 10;
+const FORGET_MS = 60_000;
+let looks = 0;
+let read = "";
+
+async function look() {
+  const { outbox, process } = await ask("state");
+  await readLetters(JSON.stringify(outbox.dead));
+  // A load balancer may choose another process each time. The page stays with one.
+  const isSame = !shown.process || process.id === shown.process.id;
+  const isGone = Date.now() - shown.heardAt > FORGET_MS;
+  return { outbox, ...((isSame || isGone) && { process, heardAt: Date.now() }) };
 }
 
-startPage(Dashboard, {
-  connection: "connecting",
-  processes: [],
-  filter: { kind: "", reason: "" },
-  question: { title: "Question", answers: [] },
-});
-startLooking();
+/** If others are asked for, or there are more or fewer; and every so often: one may have come as another went. */
+async function readLetters(dead) {
+  const { filter, done } = shown;
+  const wanted = JSON.stringify([filter, done, dead]);
+  looks += 1;
+  if (wanted === read && looks % LETTERS_EVERY !== 0) return;
+  try {
+    const list = await ask(addressOf("dead-letters", filter));
+    // The answer to a later question may have come first.
+    if (filter !== shown.filter) return;
+    read = wanted;
+    Object.assign(shown, { list: { ...list, filter }, unreadable: "" });
+  } catch ({ message }) {
+    read = "";
+    Object.assign(shown, { unreadable: message });
+  }
+}
+
+startPage(Dashboard, first, look, 2_000);

@@ -1,88 +1,90 @@
 import * as z from "zod/mini";
-import type { Faults } from "../faults.js";
 import type { Click, Lead, RecordedRequest } from "../ledger/entries.js";
 import type { LedgerStore } from "../ledger/ledger.js";
-import { groupByVisitor, isUnlinked, type Visitor } from "./visitors.js";
+import { nameOf, type Visitor } from "./visitors.js";
+import { whyNot } from "./why.js";
 
-/** All that the page shows. It asks for all of it again and again. */
-export type InspectorState = ReturnType<typeof stateFor>;
+/** What the page shows of the ledger. It asks for all of it again and again. */
+export type InspectorState = ReturnType<typeof stateOf>;
 
-export function stateFor(ledger: LedgerStore, faults: Faults, view: View) {
-  const { clicks, leads } = ledger.tables;
-  const [recentClicks, recentLeads] = [clicks.latest(MOST), leads.latest(MOST)];
-  const matching = groupByVisitor(recentClicks, recentLeads).filter((visitor) => isWanted(visitor, view));
-  const show = (visitors: Visitor[], count: number) => ({
-    total: visitors.length,
-    shown: visitors.slice(0, count).map((visitor) => shownVisitor(ledger, visitor, view.entries)),
-  });
-  return {
-    fault: faults.current(),
-    affiliates: affiliatesFor(ledger, view),
-    /** The visitors with something that was not linked, and the others; the last first. */
-    unlinked: show(matching.filter(isUnlinked), view.unlinked),
-    visitors: show(
-      matching.filter((visitor) => !isUnlinked(visitor)),
-      view.visitors,
-    ),
-    /** Whether there are entries before the last 5000 clicks or leads, which are in no visitor. */
-    older: clicks.count() > MOST || leads.count() > MOST,
-    requests: requestsFor(ledger, view),
-  };
-}
+export function stateOf(
+  ledger: LedgerStore,
+  visitors: Iterable<Visitor>,
+  { search, containing, limit }: View,
+) {
+  const matching = [...visitors]
+    .reverse()
+    .filter(({ entries }) => entries.some((entry) => has(entry, search)));
+  const unlinked = new Set(matching.filter(({ entries }) => entries.some(isLost)));
+  // What was not linked first.
+  const inOrder = [...unlinked, ...matching.filter((visitor) => !unlinked.has(visitor))];
+  const requests = ledger.requests().reverse();
+  const asked = requests.filter((request) => isAsked(request, containing));
+  // The first of those that were answered alike counts.
+  const reportedBy = new Map(requests.map((request) => [reportedIn(request), request.id]));
 
-/** The most valuable, and what was linked to no click; with the leads of all. */
-function affiliatesFor(ledger: LedgerStore, { affiliates: count }: View) {
-  const all = ledger.affiliates();
-  const shown = all.filter(({ affiliateReference }, index) => index < count || affiliateReference === null);
-  const sum = (of: "registrations" | "payments") => all.reduce((total, totals) => total + totals[of], 0);
-  return { total: all.length, shown, registrations: sum("registrations"), payments: sum("payments") };
-}
-
-function isWanted({ clicks, registrations, payments }: Visitor, { search }: View): boolean {
-  const entries = [...clicks, ...registrations, ...payments];
-  return search === "" || entries.some((entry) => has(Object.values(entry), search));
-}
-
-/** A visitor with the last of what they did, and with what was not linked. */
-function shownVisitor(ledger: LedgerStore, visitor: Visitor, count: number) {
-  const { key, name, lastAt, clicks, registrations, payments } = visitor;
-  // The request that reported an entry; null: it is no longer kept.
-  const request = ledger.tables.requests.thatReported;
-  const leads = (all: readonly Lead[]) => {
-    const earlier = all.slice(0, -count).filter(({ linkedClick }) => linkedClick === null);
-    const shown = [...earlier.slice(-count), ...all.slice(-count)].map((lead) => ({
-      ...lead,
-      request: request(lead),
-      // Why it was not linked; null: it was.
-      why: lead.linkedClick === null ? explain(ledger, lead) : null,
-    }));
+  function step<Of extends Click | Lead>(entries: readonly (Click | Lead)[], kind: Of["kind"]) {
+    const all = entries.filter((entry): entry is Of => entry.kind === kind);
+    const inOrder = all.sort((one, other) => one.id - other.id);
+    // The last ones, and rather those that were not linked.
+    const few = inOrder
+      .toSorted((one, other) => Number(isLost(one)) - Number(isLost(other)))
+      .slice(-limit / 5);
+    const shown = few
+      .sort((one, other) => one.id - other.id)
+      .map((entry) => ({
+        ...entry,
+        request: reportedBy.get(nameIn(entry)) ?? null,
+        why: entry.kind === "click" ? null : whyNot(ledger, entry),
+      }));
     return { total: all.length, shown };
-  };
+  }
   return {
-    key,
-    name,
-    lastAt,
-    clicks: {
-      total: clicks.length,
-      shown: clicks.slice(-count).map((click) => ({ ...click, request: request(click) })),
+    affiliates: affiliatesOf(ledger.entries(), limit / 20),
+    unlinked: unlinked.size,
+    visitors: {
+      total: inOrder.length,
+      shown: inOrder.slice(0, limit).map((visitor) => ({
+        key: visitor.key,
+        name: nameOf(visitor),
+        lastAt: visitor.entries.at(-1)?.at ?? "",
+        clicks: step<Click>(visitor.entries, "click"),
+        registrations: step<Lead>(visitor.entries, "registration"),
+        payments: step<Lead>(visitor.entries, "payment"),
+      })),
     },
-    registrations: leads(registrations),
-    payments: leads(payments),
+    requests: {
+      total: asked.length,
+      shown: asked.slice(0, limit).map(({ headers: _, body: __, response: ___, ...request }) => request),
+    },
   };
 }
 
-/** The last requests, each as a line. `/request?id=` has all of it. */
-function requestsFor({ tables: { requests } }: LedgerStore, view: View) {
-  const isFiltered = view.containing !== "";
-  const matching = isFiltered
-    ? requests.latest().filter((request) => isAsked(request, view.containing))
-    : requests.latest(view.requests);
-  return {
-    total: isFiltered ? matching.length : requests.count(),
-    shown: matching.slice(0, view.requests).map(({ id, at, method, path, status, ms, fault, replayed }) => {
-      return { id, at, method, path, status, ms, fault, replayed };
-    }),
-  };
+const isLost = (entry: Click | Lead) => entry.kind !== "click" && entry.linkedClick === null;
+
+const nameIn = ({ kind, id }: Click | Lead) => `${kind === "click" ? "click" : "lead"} ${id}`;
+
+const reportedIn = ({ recordedClick, recordedLead }: RecordedRequest) =>
+  recordedClick === null ? `lead ${recordedLead}` : `click ${recordedClick}`;
+
+/** The totals of each; null: what was linked to no click. That first, then the most valuable. */
+function affiliatesOf(entries: readonly (Click | Lead)[], count: number) {
+  const all = new Map<
+    string | null,
+    { name: string | null; value: number } & Record<Lead["kind"] | "click", number>
+  >();
+  for (const entry of entries) {
+    const name = entry.affiliateReference;
+    const totals = all.get(name) ?? { name, click: 0, registration: 0, payment: 0, value: 0 };
+    totals[entry.kind] += 1;
+    // An infinite sum is no JSON.
+    if (entry.kind === "payment") totals.value = Math.min(totals.value + entry.leadValue, Number.MAX_VALUE);
+    all.set(name, totals);
+  }
+  const inOrder = [...all.values()].sort(
+    (one, other) => Number(other.name === null) - Number(one.name === null) || other.value - one.value,
+  );
+  return { total: all.size, shown: inOrder.slice(0, count) };
 }
 
 function isAsked(request: RecordedRequest, text: string): boolean {
@@ -91,96 +93,29 @@ function isAsked(request: RecordedRequest, text: string): boolean {
   return has([`${method} ${path}`, ...head, body, status ?? "no answer", response], text);
 }
 
-function has(values: readonly unknown[], text: string): boolean {
-  return values.some((value) =>
+/** Whether one of the values has this text in it. */
+function has(values: object, text: string): boolean {
+  const wanted = text.toLowerCase();
+  return Object.values(values).some((value) =>
     String(value ?? "")
       .toLowerCase()
-      .includes(text.toLowerCase()),
+      .includes(wanted),
   );
 }
-
-/**
- * How the nearest click is related to the lead:
- *
- * - `same-click-id`, `same-session`: the id is the same
- * - `number`: the lead carried, as its click id, the number that the service gave this click
- * - `other-id`: the lead carried this click's session id as its click id, or the other way round
- * - `time`: no id is the same; of all clicks before the lead it is the last
- */
-type Relation = "same-click-id" | "same-session" | "number" | "other-id" | "time";
-
-/** A session id that is a constant is shared by thousands of customers. */
-const NAMED = 3;
-
-/** Why a registration or payment was linked to no click, as far as is known. */
-export function explain({ tables }: LedgerStore, lead: Lead) {
-  const { clickId, sessionId, customerEmail } = lead;
-  const registration = lead.kind === "payment" ? tables.leads.registrationOf(customerEmail) : undefined;
-  /** How long after the lead; below zero: before it. */
-  const afterMs = (at: string) => Date.parse(at) - Date.parse(lead.at);
-  const carries = (field: "clickId" | "sessionId", value: string | null) =>
-    value !== null && { field, value };
-  const found = nearestClick(tables, lead);
-  const describe = ({ id, at, affiliateReference, clickId, sessionId }: Click, relation: Relation) => {
-    const customers = tables.leads.customersOf(id);
-    const whose = { customers: customers.slice(0, NAMED), otherCustomers: customers.slice(NAMED).length };
-    return { id, affiliateReference, clickId, sessionId, relation, afterMs: afterMs(at), ...whose };
-  };
-  return {
-    /** The id that it carried to be linked by; null: none. */
-    carried: carries("clickId", clickId) || carries("sessionId", sessionId) || null,
-    /** The click that comes nearest to what it should have been linked to; null: there is none. */
-    nearest: found && describe(...found),
-    /** For a payment: its customer's last registration; null: that customer never registered. */
-    registration: registration
-      ? { id: registration.id, linked: registration.click !== null, afterMs: afterMs(registration.at) }
-      : null,
-  };
-}
-
-/** The same id first, then an id that was mistaken for another one, then the time. */
-function nearestClick({ clicks }: LedgerStore["tables"], lead: Lead): [Click, Relation] | null {
-  const { at, clickId, sessionId } = lead;
-  const found = (click: Click | undefined, relation: Relation): [Click, Relation] | undefined =>
-    click && [click, relation];
-  return (
-    (clickId !== null && found(clicks.ofClickId(clickId), "same-click-id")) ||
-    (sessionId !== null &&
-      found(clicks.ofSession(sessionId, at) ?? clicks.firstOfSession(sessionId), "same-session")) ||
-    (clickId !== null && /^\d{1,15}$/.test(clickId) && found(clicks.ofNumber(Number(clickId)), "number")) ||
-    (clickId !== null && found(clicks.ofSession(clickId), "other-id")) ||
-    (sessionId !== null && found(clicks.ofClickId(sessionId), "other-id")) ||
-    found(clicks.lastBefore(at), "time") ||
-    null
-  );
-}
-
-/** How much of each list a page gets at most, and how far back visitors are looked for. */
-const MOST = 5000;
 
 const text = z.catch(z.string().check(z.maxLength(300)), "");
-const count = (usual: number) =>
-  z.catch(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(MOST)), usual);
-
 const schema = z.object({
-  /** The version that the page has. */
-  version: z.catch(z.coerce.number(), 0),
   /** Visitors that have this text in one of their fields. */
   search: text,
   /** Requests that have this text in their head, body, status or answer. */
   containing: text,
-  /** How many of each are shown. `entries`: of each visitor. */
-  unlinked: count(10),
-  visitors: count(100),
-  entries: count(20),
-  affiliates: count(5),
-  requests: count(100),
+  /** How many visitors and requests are shown: a fifth of each visitor's entries, a twentieth of affiliates. */
+  limit: z.catch(z.coerce.number().check(z.int(), z.minimum(20), z.maximum(5000)), 100),
 });
 
 type View = z.output<typeof schema>;
 
 /** The view in an address's query. What is invalid counts as left out. */
-export function readView(address: string): View {
-  const query = address.includes("?") ? address.slice(address.indexOf("?")) : "";
-  return schema.parse(Object.fromEntries(new URLSearchParams(query)));
+export function viewIn(query: URLSearchParams): View {
+  return schema.parse(Object.fromEntries(query));
 }

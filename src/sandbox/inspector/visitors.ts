@@ -1,98 +1,62 @@
 import type { Click, Lead, Payment, Registration } from "../ledger/entries.js";
+import type { LedgerStore } from "../ledger/ledger.js";
 
-/** What belongs together by ids, customer or linking. Lists are in order of arrival. */
+/** What belongs together by ids, customer or linking. */
 export interface Visitor {
-  /** The same from state to state: the kind and number of the first entry. */
+  /** The same from state to state. */
   readonly key: string;
-  /** The customer's name or e-mail address; before a lead came, `<affiliate>’s visitor`. */
-  readonly name: string;
-  readonly clicks: Click[];
-  readonly registrations: Registration[];
-  readonly payments: Payment[];
-  /** When the last of it came: ISO 8601 in UTC. */
-  readonly lastAt: string;
+  /** What its entries may share with later ones. */
+  readonly marks: string[];
+  readonly entries: (Click | Lead)[];
 }
 
-/** Groups clicks and leads by visitor, the most recent first. */
-export function groupByVisitor(clicks: readonly Click[], leads: readonly Lead[]): Visitor[] {
-  const entries = [...clicks, ...leads];
-  const sets = disjointSets();
-  for (const entry of entries) sets.join(marksOf(entry));
+/** Groups all that the ledger has, and all that comes, by visitor. Gives them, the most recent last. */
+export function recordVisitors(ledger: LedgerStore): () => Iterable<Visitor> {
+  let visitors = new Set<Visitor>();
+  let byMark = new Map<string, Visitor>();
 
-  // By their last entries: many may come within one millisecond.
-  const groups = new Map<string, (Click | Lead)[]>();
-  for (const entry of entries) {
-    const root = sets.rootOf(marksOf(entry)[0]);
-    const group = groups.get(root) ?? [];
-    group.push(entry);
-    groups.delete(root);
-    groups.set(root, group);
+  function add(entry: Click | Lead): void {
+    const marks = marksOf(entry);
+    const known = new Set(marks.flatMap((mark) => byMark.get(mark) ?? []));
+    const [visitor = { key: `${entry.kind}-${entry.id}`, marks: [], entries: [] }, ...others] = [
+      ...known,
+    ].sort((one, other) => other.entries.length - one.entries.length);
+    for (const other of others) {
+      visitor.entries.push(...other.entries);
+      visitor.marks.push(...other.marks);
+      visitors.delete(other);
+    }
+    visitor.entries.push(entry);
+    visitor.marks.push(...marks.filter((mark) => !byMark.has(mark)));
+    for (const mark of others.length > 0 ? visitor.marks : marks) byMark.set(mark, visitor);
+    visitors.delete(visitor);
+    visitors.add(visitor);
   }
-  const visitors = [...groups.values()].reverse().map(visitorOf);
-  return visitors.sort((a, b) => (a.lastAt === b.lastAt ? 0 : a.lastAt < b.lastAt ? 1 : -1));
+  for (const entry of ledger.entries()) add(entry);
+  ledger.events.on("entry", (entry) => entry.kind !== "request" && add(entry));
+  ledger.events.on("clear", () => {
+    visitors = new Set();
+    byMark = new Map();
+  });
+  return () => visitors;
 }
 
-/** Whether a registration or a payment was linked to no click. */
-export function isUnlinked({ registrations, payments }: Visitor): boolean {
-  return [...registrations, ...payments].some(({ linkedClick }) => linkedClick === null);
-}
-
-function visitorOf(entries: (Click | Lead)[]): Visitor {
-  const [first] = entries as [Click | Lead];
-  const clicks = entries.filter((entry): entry is Click => entry.kind === "click");
-  const registrations = entries.filter((entry): entry is Registration => entry.kind === "registration");
-  const payments = entries.filter((entry): entry is Payment => entry.kind === "payment");
-  const lead = registrations.at(-1) ?? payments.at(-1);
-  return {
-    key: `${first.kind === "click" ? "click" : "lead"}-${first.id}`,
-    name: lead?.customerName || lead?.customerEmail || `${clicks.at(-1)?.affiliateReference}’s visitor`,
-    clicks,
-    registrations,
-    payments,
-    lastAt:
-      entries
-        .map(({ at }) => at)
-        .sort()
-        .at(-1) ?? "",
-  };
+/** The customer's name or e-mail address; before a lead came, `<affiliate>’s visitor`. */
+export function nameOf({ entries }: Visitor): string {
+  const last = <Kind extends string>(kind: Kind) =>
+    entries.findLast((entry): entry is Extract<Click | Lead, { kind: Kind }> => entry.kind === kind);
+  const lead: Registration | Payment | undefined = last("registration") ?? last("payment");
+  return lead?.customerName || lead?.customerEmail || `${last("click")?.affiliateReference}’s visitor`;
 }
 
 /** All that an entry may share with others of its visitor. */
-function marksOf(entry: Click | Lead): [string, ...string[]] {
-  if (entry.kind === "click") return [`#${entry.id}`, ...ids(entry)];
+function marksOf(entry: Click | Lead): string[] {
+  const { clickId, sessionId } = entry;
+  const ids = [clickId !== null && `click ${clickId}`, sessionId !== null && `session ${sessionId}`];
+  if (entry.kind === "click") return [`#${entry.id}`, ...ids].filter((mark) => mark !== false);
   const customer = `@${entry.customerEmail.toLowerCase()}`;
   if (entry.linkedClick !== null) return [`#${entry.linkedClick}`, customer];
   // The session is shared with the visitor whose click it is. This customer is another one.
-  return entry.notLinked === "another-visitors-click" ? [customer] : [customer, ...ids(entry)];
-}
-
-function ids({ clickId, sessionId }: { clickId: string | null; sessionId: string | null }): string[] {
-  return [
-    ...(clickId === null ? [] : [`click ${clickId}`]),
-    ...(sessionId === null ? [] : [`session ${sessionId}`]),
-  ];
-}
-
-/** Union-find: which marks have been joined, through however many steps. */
-function disjointSets() {
-  const parents = new Map<string, string>();
-
-  function rootOf(mark: string): string {
-    let root = mark;
-    for (let parent = parents.get(root); parent !== undefined; parent = parents.get(root)) root = parent;
-    // Brings every mark on the way nearer to the root, so that a long chain is walked once.
-    for (let at = mark; at !== root; ) {
-      const next = parents.get(at) as string;
-      parents.set(at, root);
-      at = next;
-    }
-    return root;
-  }
-  function join([first, ...later]: [string, ...string[]]): void {
-    for (const mark of later) {
-      const [root, otherRoot] = [rootOf(first), rootOf(mark)];
-      if (root !== otherRoot) parents.set(otherRoot, root);
-    }
-  }
-  return { rootOf, join };
+  if (entry.notLinked === "another-visitors-click") return [customer];
+  return [customer, ...ids].filter((mark) => mark !== false);
 }

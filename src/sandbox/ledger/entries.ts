@@ -12,11 +12,6 @@ export type NotLinked =
 /** What a lead was linked through. */
 export type LinkedThrough = "clickId" | "sessionId" | "customerEmail";
 
-/** The service's number of a lead's click, or why it has none. */
-export type Link =
-  | { linkedClick: number; linkedThrough: LinkedThrough; notLinked: null }
-  | { linkedClick: null; linkedThrough: null; notLinked: NotLinked };
-
 /** A click as the ledger keeps it (§2.2). What the request left out is null. */
 export interface Click {
   /** Always `click`. */
@@ -87,6 +82,19 @@ export interface Payment extends LeadFields {
 
 /** A registration or a payment (§2.3). */
 export type Lead = Registration | Payment;
+
+type Optional<E, Field extends keyof E> = { readonly [F in Field]?: E[F] | undefined };
+
+/** A click that came, without what its request left out. */
+export type NewClick = Pick<Click, "affiliateReference"> &
+  Optional<Click, "clickId" | "sessionId" | "clickedUrl" | "referrerUrl" | "userAgent" | "source">;
+
+/** A registration or payment that came, without what its request left out. */
+export type NewLead = Pick<Lead, "kind" | "endpoint" | "customerEmail"> &
+  Optional<Lead, "clickId" | "sessionId" | "customerId" | "customerName" | "leadValue">;
+
+/** What it is linked to, or why to no click. */
+export type Link = Pick<Lead, "linkedClick" | "linkedThrough" | "notLinked" | "affiliateReference">;
 
 /** A request to one of the tracking endpoints, and what became of it. */
 export interface RecordedRequest {

@@ -1,5 +1,5 @@
-import { EventEmitter } from "node:events";
-import type { RequestTo } from "../endpoints.js";
+import { EventEmitter, on } from "node:events";
+import type { Answer } from "../http.js";
 import {
   type Click,
   type Entries,
@@ -9,21 +9,14 @@ import {
   type Lead,
   type Link,
   matches,
+  type NewClick,
+  type NewLead,
   type Payment,
   type RecordedRequest,
   type Registration,
   type Where,
 } from "./entries.js";
-import { closeLedgerFile, type Database, IN_MEMORY, openLedgerFile } from "./file.js";
-import {
-  type AffiliateTotals,
-  affiliatesView,
-  answersTable,
-  clicksTable,
-  leadsTable,
-  type NewLead,
-  requestsTable,
-} from "./tables.js";
+import { openJournal } from "./journal.js";
 
 /** What the service has recorded, for tests to read. Lists are in order of arrival. */
 export interface Ledger {
@@ -47,138 +40,219 @@ export interface Ledger {
   clear(): void;
 }
 
-/** As the service writes it. Synchronous: nothing comes between reading and writing. */
-export interface LedgerStore extends Ledger {
-  readonly events: LedgerEvents;
-  readonly tables: Tables;
-  /** Within `atomically`, as `addLead`. */
-  addClick(click: RequestTo<"click">): Click;
-  addLead(lead: NewLead, link: Link): Lead;
-  addRequest(request: Omit<RecordedRequest, "kind" | "id">): void;
-  affiliates(): AffiliateTotals[];
-  /** All that `work` writes is kept, or none of it. */
-  atomically<T>(work: () => T): T;
-  close(): void;
+/** What is kept of an answer, to be given again to the same Idempotency-Key. */
+interface KeptAnswer {
+  readonly kind: "answer";
+  readonly of: string;
+  readonly answer: Answer;
 }
 
-type Tables = ReturnType<typeof tablesOf>;
+/** The ids given last, which go on after everything was forgotten. */
+interface Head {
+  readonly kind: "ledger";
+  readonly lastIds: { click: number; lead: number; request: number };
+}
 
-function tablesOf(database: Database) {
+type Line = Entry | KeptAnswer | Head;
+
+/** As the service writes it. Synchronous: nothing comes between reading and writing. */
+export type LedgerStore = ReturnType<typeof openLedger>;
+
+const KEPT = 5000;
+/** After a flood, 5000 requests with their bodies would be hundreds of megabytes. */
+const MOST_SAID = 20;
+
+/** A customer is an e-mail address, whatever its case. */
+const customerIn = ({ customerEmail }: Pick<Lead, "customerEmail">) => customerEmail.toLowerCase();
+
+function emptyMemory() {
   return {
-    clicks: clicksTable(database),
-    leads: leadsTable(database),
-    requests: requestsTable(database),
-    answers: answersTable(database),
+    /** Clicks, registrations and payments. */
+    entries: [] as (Click | Lead)[],
+    requests: [] as RecordedRequest[],
+    answers: new Map<string, KeptAnswer>(),
+    /** The first click with a client-supplied id, and the last of a session. */
+    clickOf: new Map<string, Click>(),
+    lastClickOf: new Map<string, Click>(),
+    /** A customer's last registration, and the customers who registered through a click. */
+    registrationOf: new Map<string, Lead>(),
+    customersOf: new Map<number, Set<string>>(),
+    /** Leads with ids of which no click has come so far. */
+    early: new Map<string, Lead[]>(),
   };
 }
 
-/** In `file`, or in memory. Throws if the file is in use or is something else. */
-export function openLedger(file = IN_MEMORY): LedgerStore {
-  const database = openLedgerFile(file);
-  const tables = tablesOf(database);
-  const { clicks, leads, requests } = tables;
-  const events: LedgerEvents = new EventEmitter();
-  events.setMaxListeners(0);
-  /** Not committed yet. Listeners are called once it is. */
-  let written: Entry[] = [];
+/** In `file`, or in memory alone. Throws if the file is in use or is something else. */
+export function openLedger(file?: string) {
+  const journal = file === undefined ? undefined : openJournal(file);
+  const events = new EventEmitter<{ entry: [Entry]; clear: [] }>().setMaxListeners(0);
+  const closing = new AbortController();
+  const lastIds = { click: 0, lead: 0, request: 0 };
+  let memory = emptyMemory();
+  let unsaved: Line[] = [];
+
+  for (const line of journal?.lines ?? []) take(line as Line);
+  rewrite();
+
+  function take(line: Line): void {
+    if (line.kind === "ledger") Object.assign(lastIds, line.lastIds);
+    else if (line.kind === "answer") memory.answers.set(line.of, line);
+    else if (line.kind === "request") takeRequest(line);
+    else {
+      memory.entries.push(line);
+      if (line.kind === "click") takeClick(line);
+      else takeLead(line);
+    }
+  }
+  function takeRequest(request: RecordedRequest): void {
+    lastIds.request = request.id;
+    if (memory.requests.push(request) > KEPT) memory.requests.shift();
+  }
+  function takeClick(click: Click): void {
+    const { id, clickId, sessionId } = click;
+    lastIds.click = id;
+    if (clickId !== null) memory.clickOf.set(clickId, click);
+    if (sessionId !== null) memory.lastClickOf.set(sessionId, click);
+    for (const key of [`click ${clickId}`, `session ${sessionId}`]) {
+      for (const lead of memory.early.get(key) ?? []) Object.assign(lead, { notLinked: "click-came-after" });
+      memory.early.delete(key);
+    }
+  }
+  function takeLead(lead: Lead): void {
+    const { id, kind, linkedClick, notLinked, clickId, sessionId } = lead;
+    lastIds.lead = id;
+    if (notLinked === "no-click-with-this-click-id") addTo(memory.early, `click ${clickId}`, lead);
+    if (notLinked === "no-click-with-this-session-id") addTo(memory.early, `session ${sessionId}`, lead);
+    if (kind === "payment") return;
+    memory.registrationOf.set(customerIn(lead), lead);
+    if (linkedClick === null) return;
+    const customers = memory.customersOf.get(linkedClick) ?? new Set();
+    memory.customersOf.set(linkedClick, customers.add(customerIn(lead)));
+  }
+
+  function add<Added extends Line>(line: Added): Added {
+    take(line);
+    unsaved.push(line);
+    return line;
+  }
+  /** Writes what was added, all of it or nothing, and tells those who wait. */
+  function save(): void {
+    const lines = unsaved;
+    unsaved = [];
+    if (!closing.signal.aborted) journal?.append(lines);
+    for (const line of lines)
+      if (line.kind !== "answer" && line.kind !== "ledger") events.emit("entry", line);
+  }
+  /** Leaves out the requests that are no longer kept. */
+  function rewrite(): void {
+    const { entries, answers, requests } = memory;
+    journal?.rewrite([{ kind: "ledger", lastIds }, ...entries, ...answers.values(), ...requests]);
+  }
 
   function find<K extends Kind>(kind: K, where: object = {}): Entries[K][] {
-    const entries =
-      kind === "click" ? clicks.last() : kind === "request" ? requests.latest().reverse() : leads.all();
-    return entries
+    const all: Entry[] = kind === "request" ? memory.requests : memory.entries;
+    return all
       .filter((entry): entry is Entries[K] => entry.kind === kind)
       .filter((entry) => matches(entry, where));
   }
 
   return {
     events,
-    tables,
-    clicks: (where) => find("click", where),
-    registrations: (where) => find("registration", where),
-    payments: (where) => find("payment", where),
-    leads: (where = {}) => leads.all().filter((lead) => matches(lead, where)),
-    requests: (where) => find("request", where),
-    async waitFor({ kind, ...where }, { timeoutMs = 4_000 } = {}) {
+    clicks: (where?: Where<Click>) => find("click", where),
+    registrations: (where?: Where<Registration>) => find("registration", where),
+    payments: (where?: Where<Payment>) => find("payment", where),
+    leads: (where: Where<Lead> = {}) =>
+      memory.entries.filter((entry): entry is Lead => entry.kind !== "click" && matches(entry, where)),
+    requests: (where?: Where<RecordedRequest>) => find("request", where),
+
+    async waitFor<K extends Kind>(
+      { kind, ...where }: Expected<K>,
+      { timeoutMs = 4_000 } = {},
+    ): Promise<Entries[K]> {
       const [first] = find(kind, where);
-      return first ?? nextEntry(events, { kind, where }, timeoutMs, () => find(kind));
-    },
-
-    addClick(request) {
-      const click = clicks.add(request);
-      leads.cameBefore(click);
-      written.push(click);
-      return click;
-    },
-    addLead(request, link) {
-      const lead = leads.add(request, link);
-      written.push(lead);
-      return lead;
-    },
-    addRequest: (request) => void events.emit("entry", requests.add(request)),
-    affiliates: affiliatesView(database).totals,
-
-    atomically(work) {
-      written = [];
-      database.exec("begin");
+      if (first) return first;
+      const timeout = AbortSignal.timeout(timeoutMs);
+      const signal = AbortSignal.any([timeout, closing.signal]);
       try {
-        const result = work();
-        database.exec("commit");
-        for (const entry of written) events.emit("entry", entry);
-        return result;
-      } catch (error) {
-        database.exec("rollback");
-        throw error;
+        for await (const [entry] of on(events, "entry", { signal }))
+          if (entry.kind === kind && matches(entry, where)) return entry;
+      } catch {
+        // Said below.
       }
+      const subject = `sandbox: no ${kind} with ${JSON.stringify(where)} came`;
+      if (!timeout.aborted) throw new Error(`${subject} before the sandbox was closed`);
+      const all = find(kind);
+      const came = all.slice(-MOST_SAID).map((entry) => `\n  ${JSON.stringify(entry)}`);
+      const many = all.length > MOST_SAID ? ` ${all.length}, the last of them` : "";
+      const instead = all.length > 0 ? `${many}:${came.join("")}` : ` no ${kind}`;
+      throw new Error(`${subject} within ${timeoutMs} ms; the ledger has${instead}`);
     },
+
+    /** Clicks, registrations and payments, in order of arrival. */
+    entries: (): readonly (Click | Lead)[] => memory.entries,
+    clickOf: (clickId: string) => memory.clickOf.get(clickId),
+    /** The later of two affiliates' links decides. */
+    lastClickOf: (sessionId: string) => memory.lastClickOf.get(sessionId),
+    /** The customer's last registration. */
+    registrationOf: (customer: Pick<Lead, "customerEmail">) =>
+      memory.registrationOf.get(customerIn(customer)),
+    /** The customers who registered through that click, in lower case. */
+    customersOf: (click: number): ReadonlySet<string> => memory.customersOf.get(click) ?? new Set(),
+    answerTo: (of: string) => memory.answers.get(of)?.answer,
+
+    addClick({
+      affiliateReference,
+      clickId = null,
+      sessionId = null,
+      clickedUrl = null,
+      referrerUrl = null,
+      userAgent = null,
+      source = null,
+    }: NewClick): Click {
+      const fields = { affiliateReference, clickId, sessionId, clickedUrl, referrerUrl, userAgent, source };
+      return add({ kind: "click", id: lastIds.click + 1, at: new Date().toISOString(), ...fields });
+    },
+    addLead(
+      {
+        kind,
+        endpoint,
+        customerEmail,
+        clickId = null,
+        sessionId = null,
+        customerId = null,
+        customerName = null,
+        leadValue = null,
+      }: NewLead,
+      link: Link,
+    ): Lead {
+      const fields = { endpoint, clickId, sessionId, customerEmail, customerId, customerName, leadValue };
+      const [id, at] = [lastIds.lead + 1, new Date().toISOString()];
+      return add({ kind, id, at, ...fields, ...link } as Lead);
+    },
+    keepAnswer: (of: string, { status, body }: Answer) =>
+      void add({ kind: "answer", of, answer: { status, body } }),
+    save,
+    addRequest(request: Omit<RecordedRequest, "kind" | "id">): void {
+      const { id } = add({ kind: "request", id: lastIds.request + 1, ...request });
+      save();
+      if (id % KEPT === 0) rewrite();
+    },
+
     clear() {
-      database.exec(
-        "begin; delete from leads; delete from clicks; delete from requests; delete from answers; commit",
-      );
+      memory = emptyMemory();
+      rewrite();
       events.emit("clear");
     },
     close() {
-      events.emit("close");
-      closeLedgerFile(database);
+      if (closing.signal.aborted) return;
+      closing.abort();
+      journal?.close();
     },
-  };
+  } satisfies Ledger & Record<string, unknown>;
 }
 
-type LedgerEvents = EventEmitter<{ entry: [Entry]; clear: []; close: [] }>;
-
-/** After a flood, 5000 requests with their bodies would be hundreds of megabytes. */
-const MOST_SAID = 20;
-
-/** The next entry with those fields. `seen` is called for a timeout's message. */
-function nextEntry<K extends Kind>(
-  events: LedgerEvents,
-  { kind, where }: { kind: K; where: object },
-  timeoutMs: number,
-  seen: () => Entry[],
-): Promise<Entries[K]> {
-  const subject = `sandbox: no ${kind} with ${JSON.stringify(where)} came`;
-
-  return new Promise(function await_(resolve, reject) {
-    const timer = setTimeout(onTimeout, timeoutMs);
-    events.on("entry", onEntry).on("close", onClose);
-
-    function onEntry(entry: Entry) {
-      if (entry.kind === kind && matches(entry, where)) settle(() => resolve(entry as Entries[K]));
-    }
-    function onTimeout() {
-      const all = seen();
-      const came = all.slice(-MOST_SAID).map((entry) => `\n  ${JSON.stringify(entry)}`);
-      const many = all.length > MOST_SAID ? ` ${all.length}, the last of them` : "";
-      const instead =
-        came.length > 0 ? `the ledger has${many}:${came.join("")}` : `the ledger has no ${kind}`;
-      settle(() => reject(new Error(`${subject} within ${timeoutMs} ms; ${instead}`)));
-    }
-    function onClose() {
-      settle(() => reject(new Error(`${subject} before the sandbox was closed`)));
-    }
-    function settle(how: () => void) {
-      clearTimeout(timer);
-      events.off("entry", onEntry).off("close", onClose);
-      how();
-    }
-  });
+function addTo<Value>(lists: Map<string, Value[]>, key: string, value: Value): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
 }

@@ -4,7 +4,7 @@ export const decisions = {
   "§2.2: Whether the browser snippet keeps a session id":
     "Its stand-in, /snippet.js, keeps one in the cookie svc_session_id and sends it with the click, unless the sandbox is started otherwise. The specification names the cookie svc_click_id alone.",
   "§2.3: leadValue; lengths and patterns of fields":
-    "leadValue: a decimal amount above zero, in major units. Ids: 1 to 256 characters. E-mail addresses: one @, no spaces. URLs: absolute. No text contains NUL.",
+    "leadValue: a decimal amount above zero, in major units. Ids: 1 to 256 characters. E-mail addresses: one @, no spaces. URLs: absolute.",
   "§2.4: A status without an affiliate":
     "{ sessionId, hasAffiliate: false } with status 200, for unknown sessions too.",
   "§3: Which click a lead is linked to":

@@ -1,32 +1,28 @@
 // The visitors, each a chain of click, registration and payment.
 import { html } from "../../../browser/page.js";
-import { foreign, mark, time } from "../../../browser/pieces.js";
-import { clickEntry, leadEntry, whyNotLinked } from "./entries.js";
-import { more, Search } from "./feed.js";
+import { amount, foreign, identifier, mark, time } from "../../../browser/pieces.js";
+import { more, search } from "./view.js";
 
-export function Visitors({ state, asked, filters, isStopped }) {
-  const { unlinked, visitors, older } = state ?? {};
-  const total = state && unlinked.total + visitors.total;
+export function Visitors({ visitors, unlinked, view }) {
   return html`
     <section aria-labelledby="visitors-title">
       <div class="head">
-        <h2 id="visitors-title">Visitors <span id="visitors-count" class="quiet" role="status">${total}</span></h2>
-        <${Search} id="search" label="Visitor" placeholder="visitor, id, affiliate" ...${{ filters, isStopped }} />
+        <h2 id="visitors-title">
+          Visitors${" "}
+          <span role="status" class="quiet">
+            ${visitors.total}${unlinked > 0 && html`, <span class="lost">${mark("lost")}${unlinked} not linked</span>`}
+          </span>
+        </h2>
+        ${search("search", "Visitor", "visitor, id, affiliate")}
         <p class="columns" aria-hidden="true">
           <span></span><span>Clicks</span><span>Registrations</span><span>Payments</span>
         </p>
       </div>
-      <div hidden=${!unlinked?.total}>
-        <h3 class="lost">${mark("lost")}Not linked <span class="quiet">${unlinked?.total}</span></h3>
-        <ol id="unlinked">${unlinked?.shown.map(visitorRow)}</ol>
-        <p class="more">${unlinked && more("unlinked", unlinked)}</p>
-        <h3 id="others" hidden=${!visitors?.total}>The others</h3>
-      </div>
-      <ol id="visitors">${total === 0 && noVisitor(asked.search)}${visitors?.shown.map(visitorRow)}</ol>
-      <p class="more">
-        ${visitors && more("visitors", visitors)}
-        ${older && " Visitors are made of the last 5,000 clicks and leads."}
-      </p>
+      <ol id="visitors">
+        ${visitors.total === 0 && noVisitor(view.search)}
+        ${visitors.shown.map((visitor) => html`<${Visitor} ...${visitor} id=${visitor.key} key=${visitor.key} />`)}
+      </ol>
+      ${more(visitors)}
     </section>
   `;
 }
@@ -39,34 +35,39 @@ function noVisitor(search) {
     `;
 }
 
-function visitorRow(visitor) {
-  const { key, name, clicks, registrations, payments, lastAt } = visitor;
-  const id = `visitor-${key}`;
+function Visitor({ id, name, lastAt, clicks, registrations, payments }) {
   const leads = [...registrations.shown, ...payments.shown];
-  const unlinked = leads.filter(({ why }) => why);
-  const entryOf = (lead) => leadEntry(lead, name);
   const steps = [
-    ["Clicks", clicks, clickEntry, "no click"],
-    ["Registrations", registrations, entryOf, "not registered"],
-    ["Payments", payments, entryOf, "nothing paid"],
-  ].map((step) => [stateOf(step[1]), ...step]);
+    ["Clicks", clicks, "no click"],
+    ["Registrations", registrations, "not registered"],
+    ["Payments", payments, "nothing paid"],
+  ].map(([title, entries, nothing]) => ({ title, entries, nothing, state: stateOf(entries) }));
   return html`
-    <li class="visitor" key=${id} aria-labelledby=${id}>
-      <div><h4 id=${id}>${foreign(name)} ${time(lastAt)}</h4>${creditOf(leads)}</div>
-      ${steps.map((step, nth) => chainStep(step, steps.slice(nth + 1)))}
-      ${unlinked.map(whyNotLinked)}
+    <li class="visitor" aria-labelledby=${id}>
+      <div><h3 id=${id}>${foreign(name)}</h3>${time(lastAt)}${creditOf(leads)}</div>
+      ${steps.map(({ title, entries, nothing, state }, nth) => {
+        const next = steps.slice(nth + 1).find((later) => later.state !== "none")?.state ?? "none";
+        return html`
+          <div role="group" aria-label=${title} class=${`step to-${next}`}>
+            <span class=${`node ${state}`}>${state !== "none" && mark(state)}</span>
+            ${entries.shown.map((entry) => html`<${Entry} ...${entry} visitor=${name} key=${entry.id} />`)}
+            ${state === "none" && html`<p class="quiet">${nothing}</p>`}
+            ${more(entries)}
+          </div>
+        `;
+      })}
+      ${leads.map(({ id, why }) => why && html`<p class="why" key=${id}><strong class="lost">Not linked: </strong>${told(why)}</p>`)}
     </li>
   `;
 }
 
+/** Whom the visitor's registrations and payments count for. */
 function creditOf(leads) {
   if (leads.length === 0) return html`<p class="quiet">only clicked</p>`;
-  return [...new Set(leads.map(({ affiliateReference, why }) => (why ? null : affiliateReference)))].map(
-    (name) =>
-      name === null
-        ? html`<p class="lost" key="none">${mark("lost")}no affiliate</p>`
-        : html`<p class="linked" key=${`of ${name}`}>${mark("linked")}${foreign(name)}</p>`,
-  );
+  return [...new Set(leads.map(({ affiliateReference }) => affiliateReference))].map((name) => {
+    const state = name === null ? "lost" : "linked";
+    return html`<p class=${state} key=${`of ${name}`}>${mark(state)}${name === null ? "no affiliate" : foreign(name)}</p>`;
+  });
 }
 
 /** `lost`: something in the step is linked to no click. `none`: nothing has happened. */
@@ -75,14 +76,44 @@ function stateOf({ shown }) {
   return shown.some(({ why }) => why) ? "lost" : "linked";
 }
 
-/** A step, and the line to the next one that has happened. */
-function chainStep([state, title, entries, show, nothing], later) {
-  const next = later.map(([state]) => state).find((state) => state !== "none") ?? "none";
+const LINKS = {
+  clickId: "the click id",
+  sessionId: "the session id",
+  customerEmail: "the customer’s registration",
+};
+
+/** A click, a registration or a payment. */
+function Entry(entry) {
+  const { kind, at, request, affiliateReference, customerEmail, customerId, linkedThrough, linkedClick } =
+    entry;
+  const headline =
+    kind === "click"
+      ? affiliateReference
+      : kind === "payment"
+        ? amount(entry.leadValue)
+        : entry.customerName || customerEmail;
+  const others = kind === "click" || [headline, entry.visitor].includes(customerEmail) ? "" : customerEmail;
   return html`
-    <div role="group" aria-label=${title} class=${`step to-${next}`}>
-      <span class=${`node ${state}`}>${state !== "none" && mark(state)}</span>
-      ${entries.total > 0 ? entries.shown.map(show) : html`<p class="quiet">${nothing}</p>`}
-      <p class="more">${more("entries", entries)}</p>
+    <div class="entry">
+      <p>
+        ${foreign(headline, "strong")} ${time(at)}${" "}
+        ${request && html`<a href=${`request?id=${request}`} target="request">request ${request}</a>`}
+      </p>
+      <p class="quiet">
+        ${others && html`${foreign(others)} `}
+        ${customerId && html`customer ${identifier(customerId)} `}
+        ${kind === "click" && entry.clickId && html`click id ${identifier(entry.clickId)} `}
+        ${kind === "click" && entry.sessionId && html`session id ${identifier(entry.sessionId)} `}
+        ${entry.source && html`from ${foreign(entry.source)}`}
+      </p>
+      ${entry.clickedUrl && html`<p class="quiet">${foreign(entry.clickedUrl)}</p>`}
+      ${linkedThrough && html`<p class="quiet">${foreign(affiliateReference)}, through ${LINKS[linkedThrough]} of click ${linkedClick}</p>`}
+      ${entry.why && html`<p class="lost">not linked</p>`}
     </div>
   `;
+}
+
+/** Words of the sandbox's, then a text that a stranger chose, and so on. */
+function told(parts) {
+  return parts.map((part, nth) => (nth % 2 === 0 ? part : identifier(part)));
 }
