@@ -83,6 +83,7 @@ export function shownLetter(letter: DeadLetter): DeadLetter {
 
 export function shownLetters(stored: DeadLetters, decided: (decision: Decision) => void): DeadLetters {
   return {
+    ...stored,
     decided,
     async list(query) {
       const limit: unknown = query?.limit ?? Number.POSITIVE_INFINITY;
@@ -93,11 +94,6 @@ export function shownLetters(stored: DeadLetters, decided: (decision: Decision) 
       }
       return (await stored.list(query)).map(shownLetter);
     },
-    retry: (id) => stored.retry(id),
-    retryAll: (filter) => stored.retryAll(filter),
-    discard: (id) => stored.discard(id),
-    sums: (filter) => stored.sums(filter),
-    ids: (filter) => stored.ids(filter),
   };
 }
 
@@ -160,19 +156,4 @@ export interface DeadLetters {
   ids(filter?: DeadLetterFilter): Promise<readonly string[]>;
   /** @internal Leaves a notice and a log line. */
   decided?(decision: Decision): void;
-}
-
-export function isRetried(
-  { kind, reason }: Pick<DeadLetter, "kind" | "reason">,
-  filter: DeadLetterFilter = {},
-): boolean {
-  if (filter.reason === undefined && reason === "unconfirmed") return false;
-  return matchesFilter({ kind, reason }, filter);
-}
-
-export function matchesFilter(
-  { kind, reason }: Pick<DeadLetter, "kind" | "reason">,
-  filter: DeadLetterFilter = {},
-): boolean {
-  return (filter.kind ?? kind) === kind && (filter.reason ?? reason) === reason;
 }

@@ -94,11 +94,9 @@ export function createDurable<C extends Claim>(
 
   async function close(): Promise<void> {
     storage.stop?.();
-    const stopped = relay.stop();
-    await relay.lastVerdict;
+    await relay.stop();
     // Drops verdicts that a failing storage does not take.
     await fallback.close();
-    await stopped;
     // What is left is told as it is now.
     if (observer && !fallback.problem) await storage.look().catch(() => {});
     await storage.close?.();

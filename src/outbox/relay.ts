@@ -26,8 +26,10 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
   let underWay = 0;
   let settling = 0;
   let stopping = false;
-  const [end, ended] = promiseAndResolve();
-  const [lastVerdict, hasLastVerdict] = promiseAndResolve();
+  let hasEnded = () => {};
+  const end = new Promise<void>((resolve) => {
+    hasEnded = resolve;
+  });
 
   // Once a tick, after its I/O: the host's response goes first, and events that come together share
   // a claim.
@@ -96,9 +98,7 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
   }
 
   function endIfIdle(): void {
-    if (underWay > 0 || claiming) return;
-    hasLastVerdict();
-    if (settling === 0) ended();
+    if (underWay === 0 && !claiming) hasEnded();
   }
 
   return {
@@ -112,21 +112,11 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
     get idle(): boolean {
       return underWay + settling === 0 && !claiming && !scheduled;
     },
-    /** Resolves once it is stopped and `settle` was called for the last time. */
-    lastVerdict,
-    /** Claims no more. Resolves when the last verdict was acted on. */
+    /** Claims no more. Resolves when `settle` was called for the last time. */
     stop(): Promise<void> {
       stopping = true;
       endIfIdle();
       return end;
     },
   };
-}
-
-function promiseAndResolve(): readonly [Promise<void>, () => void] {
-  let resolve = () => {};
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
-  return [promise, resolve];
 }

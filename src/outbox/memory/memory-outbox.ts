@@ -8,14 +8,7 @@ import { setImmediate } from "../../shared/real-timers.js";
 import { Ring } from "../../shared/ring.js";
 import { type Capacity, type Claim, UNTRIED, type Verdict } from "../claim.js";
 import { earliestOf, withScheduled } from "../counts.js";
-import {
-  type DeadLetter,
-  type DeadLetterFilter,
-  type DeadLetterSum,
-  deadLetterOf,
-  isRetried,
-  matchesFilter,
-} from "../dead-letters.js";
+import { type DeadLetter, type DeadLetterFilter, type DeadLetterSum, deadLetterOf } from "../dead-letters.js";
 import { MIB, positiveInteger } from "../option-types.js";
 import {
   type AddOutcome,
@@ -230,13 +223,15 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
         evictWhatIsTooMuch();
         break;
       case "release":
-        queues.release(entry, lane);
+        queues.become(entry, entry.history.triedAt > 0 ? "rested" : "untried", !lane.newestFirst);
         break;
-      case "retry":
+      case "retry": {
+        const again = () => queues.become(entry, "rested");
         entry.history = verdict.history;
-        queues.rest(entry);
-        if (verdict.inMs > 0) entry.cancelTimer = clock.after(verdict.inMs, () => queues.requeue(entry));
-        else queues.requeue(entry);
+        queues.become(entry, "resting");
+        if (verdict.inMs > 0) entry.cancelTimer = clock.after(verdict.inMs, again);
+        else again();
+      }
     }
   }
 
@@ -258,9 +253,11 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   }
 
   /** The first to die first. */
-  function letters(filter?: DeadLetterFilter): DeadLetter[] {
+  function letters({ kind, reason }: DeadLetterFilter = {}): DeadLetter[] {
     const all = [...dead].map(({ letter }) => letter as DeadLetter);
-    return all.filter((each) => matchesFilter(each, filter)).sort((a, b) => a.diedAt - b.diedAt);
+    return all
+      .filter((each) => (kind ?? each.kind) === each.kind && (reason ?? each.reason) === each.reason)
+      .sort((a, b) => a.diedAt - b.diedAt);
   }
 
   function sums(filter?: DeadLetterFilter): DeadLetterSum[] {
@@ -355,7 +352,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
           .slice(0, limit),
       retry: async (id) => retry(id),
       retryAll: async (filter) => {
-        const meant = letters().filter((letter) => isRetried(letter, filter));
+        const meant = letters(filter).filter(({ reason }) => filter?.reason || reason !== "unconfirmed");
         return meant.sort((a, b) => a.createdAt - b.createdAt).filter(({ id }) => retry(id)).length;
       },
       discard: async (id) => discard(id),

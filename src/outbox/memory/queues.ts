@@ -89,7 +89,8 @@ export class Queues {
 
   append(entry: Entry, now: number): void {
     const { kind, data } = entry.event;
-    const known = this.#visitorOf(entry.event);
+    const { sessionId: bySession, clickId: byClick } = this.#visitors;
+    const known = bySession.get(data.sessionId ?? "") ?? byClick.get(data.clickId ?? "");
     const visitor = known ?? new Visitor(entry);
     entry.visitor = visitor;
     known?.entries.push(entry);
@@ -134,27 +135,25 @@ export class Queues {
       for (; claimed.length < limit && place.left > 0; place.left--) {
         const next = newestFirst && which === "untried" ? rank.last : rank.first;
         if (!next || now - next.since > newWithinMs) break;
-        this.#become(next, "claimed");
-        claimed.push({ entry: next.entries[0] as Entry, lane });
+        const [entry] = next.entries as [Entry];
+        this.become(entry, "claimed");
+        claimed.push({ entry, lane });
       }
     }
     return claimed;
   }
 
-  /** It was claimed and not tried. */
-  release(head: Entry, { newestFirst }: Lane): void {
-    if (head.history.triedAt > 0) this.requeue(head);
-    else this.#become(head.visitor as Visitor, "untried", !newestFirst);
-  }
-
-  /** It was tried and rests; its visitor's later events wait. */
-  rest({ visitor }: Entry): void {
-    this.#become(visitor as Visitor, "resting");
-  }
-
-  /** It was tried, and may be tried again. */
-  requeue({ visitor }: Entry): void {
-    this.#become(visitor as Visitor, "rested");
+  /** Of the head of a queue. `atFront`: a claim finds it before others of its rank. */
+  become(head: Entry, state: Visitor["state"], atFront = false): void {
+    const visitor = head.visitor as Visitor;
+    visitor.rank?.remove(visitor);
+    visitor.rank = undefined;
+    visitor.state = state;
+    if (state === "resting" || state === "claimed") return;
+    visitor.rank = this.#ranks[visitor.urgency][endpointOf(head.event)][state];
+    if (atFront) visitor.rank.prepend(visitor);
+    else visitor.rank.append(visitor);
+    this.#onClaimable();
   }
 
   /** Events of this urgency that are not under way, those of the first queues first. */
@@ -170,11 +169,6 @@ export class Queues {
     return clicks.length > CLICKS_OF_A_VISITOR ? clicks.find(({ state }) => state === "waiting") : undefined;
   }
 
-  #visitorOf({ data: { sessionId, clickId } }: OutboxEvent): Visitor | undefined {
-    const { sessionId: bySession, clickId: byClick } = this.#visitors;
-    return bySession.get(sessionId ?? "") ?? byClick.get(clickId ?? "");
-  }
-
   #leave(visitor: Visitor): void {
     visitor.rank?.remove(visitor);
     visitor.rank = undefined;
@@ -185,18 +179,6 @@ export class Queues {
     visitor.urgency = urgency;
     visitor.since = since;
     this.#byUrgency[urgency].append(visitor);
-    this.#become(visitor, visitor.state);
-  }
-
-  #become(visitor: Visitor, state: Visitor["state"], atFront = false): void {
-    visitor.rank?.remove(visitor);
-    visitor.rank = undefined;
-    visitor.state = state;
-    if (state === "resting" || state === "claimed") return;
-    const [head] = visitor.entries as [Entry];
-    visitor.rank = this.#ranks[visitor.urgency][endpointOf(head.event)][state];
-    if (atFront) visitor.rank.prepend(visitor);
-    else visitor.rank.append(visitor);
-    this.#onClaimable();
+    this.become(visitor.entries[0] as Entry, visitor.state);
   }
 }

@@ -37,9 +37,9 @@ it("the queues in memory look at the same few events to raise, claim and shed, h
     looks = 0;
     const payment = append("payment", { sessionId: "s" });
     expect(claim()).toEqual([click]);
-    queues.rest(click);
+    queues.become(click, "resting");
     expect(claim()).toEqual([others[0]]);
-    queues.release(others[0] as Watched, { endpoint: "click", limit: 1 });
+    queues.become(others[0] as Watched, "untried", true);
     expect(queues.unclaimed("registration").next().value).toBe(others[0]);
     queues.remove(click, 0);
     queues.remove(others[waiting / 2] as Watched, 0);
