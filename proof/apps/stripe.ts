@@ -1,11 +1,10 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import express from "express";
-import { serve } from "../shared/serve.js";
-import type { App, Beside } from "./shared/app.js";
-import { inFile } from "./shared/patch.js";
-import type { Project } from "./shared/project.js";
-import { taken, walkShop } from "./shared/walk.js";
+import type { App } from "./shared/app.js";
+import { signUpByEmail, userEdits } from "./shared/better-auth.js";
+import { startStripe } from "./shared/stripe-api.js";
+import { makeTStack, tStack } from "./shared/t-stack.js";
+import { paid, taken, walkShop } from "./shared/walk.js";
 
 const SECRET = "whsec_proof";
 
@@ -27,79 +26,8 @@ const ON_EVENT = `
         },
 `;
 
-const FIELDS_AND_HOOKS = `    user: {
-      additionalFields: {
-        affiliate: { type: "string", required: false, input: false, returned: false },
-      },
-    },
-    databaseHooks: {
-      user: {
-        create: {
-          before: async (user, context) => ({
-            data: { ...user, affiliate: JSON.stringify(attributionIn(context)) },
-          }),
-          after: async (user, context) => {
-            const registration = { email: user.email, customerId: user.id, customerName: user.name };
-            await tracker.trackRegistration(registration, attributionIn(context));
-          },
-        },
-      },
-    },`;
-
-const ATTRIBUTION = `
-const attributionIn = (context: { headers?: Headers } | null) =>
-  context?.headers ? tracker.attributionOf(context.headers) : {};`;
-
-const CREATE = `npx create-better-t-stack create shop --frontend none --backend express --runtime node --api trpc
-  --auth better-auth --database postgres --orm drizzle --db-setup none --payments none --addons none --examples todo
-  --no-git --no-install --package-manager npm --web-deploy none --server-deploy none --disable-analytics --no-render-title`;
-
-/** Makes the app of create-better-t-stack in `shop`: Express, tRPC, better-auth and Drizzle. */
-async function makeTStack({ write, install, run }: Project): Promise<void> {
-  await write("package.json", '{ "private": true }');
-  await install({ "create-better-t-stack": "3.44.1" });
-  await run(CREATE.split(/\s+/));
-  await run(["rm", "-r", "node_modules", "package.json", "package-lock.json"]);
-  // Its packages want versions of each other that do not go together, and its bundler is not to be
-  // had without one that is unpublished. It runs without that bundler, as in development.
-  await write("shop/.npmrc", "legacy-peer-deps=true\n");
-  await run(["npm", "pkg", "delete", "devDependencies.tsdown"], "shop/apps/server");
-  await run(["rm", "tsdown.config.ts"], "shop/apps/server");
-  await run([
-    "sed",
-    "-i",
-    "s/app.listen(3000,/app.listen(process.env.PORT,/",
-    "shop/apps/server/src/index.ts",
-  ]);
-  await install({}, "shop");
-}
-
-/** What a shop asks of Stripe at a sign-up, on `STRIPE_PORT`. A customer's id is `cus_ADDRESS`. */
-async function startStripe(): Promise<Beside> {
-  const app = express();
-  app.use(express.urlencoded());
-  app.get("/v1/customers/search", (_req, res) => void res.json({ object: "search_result", data: [] }));
-  app.post("/v1/customers", (req, res) => {
-    res.json({ object: "customer", id: `cus_${req.body.email}`, email: req.body.email, metadata: {} });
-  });
-  // A change of the user's row changes the customer.
-  app.use(
-    "/v1/customers/:id",
-    (req, res) => void res.json({ object: "customer", id: req.params.id, metadata: {} }),
-  );
-  const { port, stop } = await serve(app);
-  return { environment: { STRIPE_PORT: String(port) }, stop };
-}
-
 export default {
-  node: 24,
-  needs: "postgres",
-  environment: ({ port }) => ({
-    BETTER_AUTH_URL: `http://localhost:${port}`,
-    BETTER_AUTH_SECRET: "a-secret-of-thirty-two-characters",
-    CORS_ORIGIN: `http://localhost:${port}`,
-  }),
-  root: "shop",
+  ...tStack,
   title:
     "Stripe's SDK with signed webhooks: the app of create-better-t-stack, with better-auth's plugin for Stripe",
   beside: startStripe,
@@ -115,37 +43,19 @@ export default {
     await project.write(schema, (await project.read(schema)).replace('image: text("image"),', column));
   },
   patch: [
-    { copy: "tracker.ts", to: "shop/packages/auth/src/tracker.ts" },
-    ...inFile(
-      "shop/packages/auth/src/index.ts",
-      { below: 'from "better-auth";', add: `import { tracker } from "./tracker";\n${ATTRIBUTION}` },
-      { below: "emailAndPassword:", add: FIELDS_AND_HOOKS },
-      {
-        below: 'import Stripe from "stripe";',
-        add: 'import { stripe as readStripe } from "express-affiliate/gateways";',
-      },
-      { below: "createCustomerOnSignUp: true,", add: ON_EVENT },
-    ),
+    ...userEdits,
     {
-      file: "shop/packages/db/src/schema/auth.ts",
-      below: 'image: text("image"),',
-      add: '  affiliate: text("affiliate"),',
+      file: "shop/apps/server/src/index.ts",
+      below: "const app = express();",
+      add: "app.use(tracker.onClick());",
     },
-    ...inFile(
-      "shop/apps/server/src/index.ts",
-      {
-        below: 'from "@shop/api/routers/index";',
-        add: 'import { tracker } from "@shop/auth/tracker";',
-      },
-      { below: "const app = express();", add: "app.use(tracker.onClick());" },
-    ),
+    {
+      file: "shop/packages/auth/src/index.ts",
+      below: 'import Stripe from "stripe";',
+      add: 'import { stripe as readStripe } from "express-affiliate/gateways";',
+    },
+    { file: "shop/packages/auth/src/index.ts", below: "createCustomerOnSignUp: true,", add: ON_EVENT },
   ],
-  /** Creates its tables, and has TypeScript check it, as its own scripts do. */
-  async prepare({ run }) {
-    await run(["npx", "drizzle-kit", "push", "--force"], "shop/packages/db");
-    await run(["npm", "run", "check-types"], "shop/apps/server");
-  },
-  start: ["sh", "-c", "cd shop/apps/server && exec npx tsx src/index.ts"],
   walk(walk) {
     const load = createRequire(join(walk.project.folder, "shop/package.json"));
     const stripe = new (load("stripe"))("sk_test_proof");
@@ -159,17 +69,15 @@ export default {
     }
 
     return walkShop(walk, {
-      signUp: async (visitor, { email, name, password }) =>
-        taken(await visitor.post("/api/auth/sign-up/email", { email, name, password })),
+      signUp: signUpByEmail,
       async pay(_visitor, { email }, nth) {
         const charge = {
           ...{ id: `ch_${nth}`, object: "charge", customer: `cus_${email}`, currency: "eur" },
           ...{ amount: 1_990, amount_captured: 1_990, captured: true },
         };
-        const pay = () => send("charge.succeeded", charge);
-        await pay();
+        const order = await paid(19.9, () => send("charge.succeeded", charge));
         const refunded = { ...charge, amount_refunded: 1_990, refunded: true };
-        return { value: 19.9, payAgain: pay, refund: () => send("charge.refunded", refunded) };
+        return { ...order, refund: () => send("charge.refunded", refunded) };
       },
     });
   },

@@ -36,6 +36,12 @@ export interface Order {
   refund?(): Promise<unknown>;
 }
 
+/** Pays, and can do so again. */
+export async function paid(value: number, pay: () => Promise<unknown>): Promise<Order> {
+  await pay();
+  return { value, payAgain: pay };
+}
+
 /** What differs from app to app. */
 export interface Steps {
   /** Default: `/`. */
@@ -45,6 +51,15 @@ export interface Steps {
   /** Has the visitor buy something and pay for it. `nth` begins at 1. */
   pay(visitor: Visitor, person: Person, nth: number): Promise<Order>;
 }
+
+/** The steps of an app that takes `{ email }` at `PATH/signup`, and the order at `PATH/paid`. */
+export const stepsAt = (path: string): Steps => ({
+  signUp: async (visitor, { email }) => taken(await visitor.post(`${path}/signup`, { email })),
+  pay(visitor, { email }, nth) {
+    const order = { id: `order-${nth}`, email, total: 19.9 };
+    return paid(order.total, async () => taken(await visitor.post(`${path}/paid`, order)));
+  },
+});
 
 type Kind = "clicks" | "registrations" | "payments";
 
