@@ -152,8 +152,7 @@ function createSqlOutbox(
     ...(bounds && { maxEvents: bounds.maxEvents, maxDeadLetters: bounds.maxDeadLetters }),
   };
   if (outbox === "mysql") return mysqlOutbox({ ...given, pool: mysqlPool(pool), prefix: PREFIX }, clock);
-  const listen = false;
-  return postgresOutbox({ ...given, pool: postgresPool(pool, time, owner), schema: SCHEMA, listen }, clock);
+  return postgresOutbox({ ...given, pool: postgresPool(pool, time, owner), schema: SCHEMA }, clock);
 }
 
 function inputOf(

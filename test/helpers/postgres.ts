@@ -86,9 +86,7 @@ function describeWith<Server extends Address>(
         return database.reopen(options, clock);
       },
       async reopen(options = {}, clock) {
-        // What a notification sets off is not counted as under way.
-        const listen = !("settled" in (options.pool ?? shared));
-        const given = { pool: shared, schema: database.schema, pollMs: 20, listen, ...options };
+        const given = { pool: shared, schema: database.schema, pollMs: 20, ...options };
         const outbox = postgresOutbox(given, clock);
         if (TestRunner.getCurrentTest()) onTestFinished(() => outbox.close());
         if (options.migrate !== false) await outbox.look();

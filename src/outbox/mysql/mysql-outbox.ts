@@ -13,11 +13,6 @@ export interface MysqlOutboxOptions extends SqlOutboxOptions {
   readonly pool: MysqlPool;
   /** Of tables' names: a letter, then letters, digits, `_`; at most 40. Default `affiliate_`. */
   readonly prefix?: string | undefined;
-  /**
-   * How often an idle table is polled, in milliseconds; sooner while there is work, and after a
-   * report in a transaction. Default 1,000.
-   */
-  readonly pollMs?: number | undefined;
 }
 
 // The callback pool of `mysql2` has `getConnection` too, and `promise()`.

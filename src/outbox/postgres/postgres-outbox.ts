@@ -1,10 +1,9 @@
 import * as z from "zod/mini";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
-import { flag, type SqlOutboxOptions, sqlOptions } from "../queue/options.js";
+import { type SqlOutboxOptions, sqlOptions } from "../queue/options.js";
 import { createQueueOutbox, type SqlOutbox } from "../queue/queue-outbox.js";
 import { openDatabase } from "./database.js";
-import { listen } from "./listen.js";
 import { SCHEMA_NAME } from "./migrations.js";
 import { ignore, type PostgresPool } from "./pool.js";
 
@@ -14,14 +13,6 @@ export interface PostgresOutboxOptions extends SqlOutboxOptions {
   readonly pool: PostgresPool;
   /** The tables' schema: a letter, then up to 39 letters, digits and `_`. Default `affiliate`. */
   readonly schema?: string | undefined;
-  /**
-   * Whether one connection of the pool is kept to be notified at once of commits (`LISTEN`). If it
-   * is `false`, as it must be behind PgBouncer in transaction mode, polling finds the events.
-   * Default `true`; `false` for a pool of one connection.
-   */
-  readonly listen?: boolean | undefined;
-  /** How often to poll for events without a notification, in milliseconds. Default 1,000. */
-  readonly pollMs?: number | undefined;
 }
 
 const hasMethods = (value: unknown, names: readonly string[]) =>
@@ -38,7 +29,6 @@ const settings = z.strictObject({
       .check(z.regex(SCHEMA_NAME.pattern, { error: SCHEMA_NAME.error })),
     "affiliate",
   ),
-  listen: flag(true),
 } satisfies SchemaOf<PostgresOutboxOptions>);
 
 /** An outbox in a PostgreSQL database. */
@@ -65,17 +55,11 @@ export function postgresOutbox(options: PostgresOutboxOptions): PostgresOutbox;
 export function postgresOutbox(options: PostgresOutboxOptions, clock?: Clock): PostgresOutbox;
 export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = systemClock): PostgresOutbox {
   const options = readOptions("postgresOutbox", settings, given);
-  const { pool, schema } = options;
-  const channel = `express_affiliate_${schema}`;
-  const listens = options.listen && pool.options?.max !== 1;
+  const { pool } = options;
   // Without a listener, an idle connection that is lost ends the host's process.
   pool.on("error", ignore);
 
-  return createQueueOutbox("postgres", options, clock, openDatabase(pool, options), {
-    ...(listens && {
-      listen: (onHint) => listen(pool, { channel, onHint, clock }),
-      tell: () => pool.query({ text: "select pg_notify($1, '')", values: [channel] }),
-    }),
-    close: () => pool.removeListener("error", ignore),
-  });
+  return createQueueOutbox("postgres", options, clock, openDatabase(pool, options), () =>
+    pool.removeListener("error", ignore),
+  );
 }

@@ -12,6 +12,11 @@ export interface SqlOutboxOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
+   * How often idle tables are polled, in milliseconds; sooner while there is work, and after a
+   * report in a transaction. Default 1,000.
+   */
+  readonly pollMs?: number | undefined;
+  /**
    * For how long a delivered event's id is kept, to find duplicates, in milliseconds; of a click
    * for a day at most. Default 30 days.
    */
@@ -26,12 +31,10 @@ export interface SqlOutboxOptions {
   readonly maxMemoryBytes?: number | undefined;
 }
 
-export const flag = (usual: boolean) => z._default(z.boolean({ error: "must be true or false" }), usual);
-
 export const sqlOptions = {
   ...durableOptions,
   leaseMs: z._default(durableOptions.leaseMs, 60_000),
-  migrate: flag(true),
+  migrate: z._default(z.boolean({ error: "must be true or false" }), true),
   pollMs: positiveInteger(1_000),
   maxEvents: positiveInteger(1_000_000),
   maxDeadLetterBytes: positiveInteger(64 * MIB),

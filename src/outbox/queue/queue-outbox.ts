@@ -3,6 +3,7 @@ import type { Clock } from "../../shared/clock.js";
 import { hostRuns } from "../dead-letters.js";
 import { createDurable } from "../durable.js";
 import { noTransaction, type Outbox } from "../outbox.js";
+import { again, type Repeated } from "./again.js";
 import { createAppend, type Stored } from "./append.js";
 import { inBatches } from "./batch.js";
 import { createBound } from "./bound.js";
@@ -13,7 +14,6 @@ import { createEviction } from "./eviction.js";
 import { type LastEvent, lastEventsIn } from "./last-events.js";
 import type { QueueClaim } from "./leases.js";
 import type { ReadSqlOptions } from "./options.js";
-import { again, createPoll, type Poll } from "./poll.js";
 import { createQueue } from "./queue.js";
 import { Scope } from "./scope.js";
 import type { Settlement } from "./settle.js";
@@ -40,6 +40,7 @@ const SETTLED_AT_ONCE = 200;
 const COUNTED_AT_MOST_EVERY_MS = 1_000;
 const COUNTED_AT_LEAST_EVERY_MS = 60_000;
 const UPKEEP_MS = 60_000;
+const SOON_MS = 20;
 // How long a payment that is due waits at most for its place in the queue.
 const RELEASED_EVERY_MS = 1_000;
 const IS_BEHIND = new Error("an earlier event of the same visitor is being given its place");
@@ -48,27 +49,21 @@ const IS_BEHIND = new Error("an earlier event of the same visitor is being given
  * An outbox over a database server.
  *
  * @param name `postgres`: its factory is taken to be `<name>Outbox`.
- * @param server what it can besides: tell processes of each other's events.
+ * @param onClosed called once nothing uses the database any more.
  */
 export function createQueueOutbox(
   name: string,
   options: ReadSqlOptions,
   clock: Clock,
   database: Database,
-  server: {
-    /** Calls `onHint` when another process tells. Returns a function that ends it. */
-    listen?(onHint: () => void): () => Promise<void>;
-    tell?(): Promise<unknown>;
-    close?(): unknown;
-  } = {},
+  onClosed: () => unknown = () => {},
 ): SqlOutbox {
   const { pollMs, leaseMs, rememberMs, maxEvents, maxMemoryBytes, maxDeadLetters, maxDeadLetterBytes } =
     options;
-  let stops: (() => unknown)[] = [];
+  let repeated: Repeated[] = [];
   let areCautionsTold = false;
-  let poll: Poll | undefined;
-  /** Otherwise another process has to hear of what is stored here. */
-  let delivers = false;
+  let nextPollMs = pollMs;
+  let poll: Repeated | undefined;
 
   const scope = new Scope();
   // Other client ids' events have bounds of their own.
@@ -101,10 +96,7 @@ export function createQueueOutbox(
     {
       append: append.append,
       ...(database.insertWithin && { appendIn }),
-      claim(capacity) {
-        delivers = true;
-        return repeatWhereLost(() => claim(capacity), database.isLost);
-      },
+      claim: (capacity) => repeatWhereLost(() => claim(capacity), database.isLost),
       settle: (claim, verdict) => settleTogether([claim, verdict]),
       bind(clientId) {
         scope.clientId = clientId;
@@ -124,7 +116,7 @@ export function createQueueOutbox(
 
   async function claim(capacity: Parameters<typeof queue.claim>[0]): Promise<readonly QueueClaim[]> {
     const claims = await queue.claim(capacity);
-    if (claims.length > 0) poll?.quicken();
+    if (claims.length > 0) pollSoon();
     return claims;
   }
 
@@ -135,7 +127,6 @@ export function createQueueOutbox(
     const stored = await queue.append(
       events.filter((event) => fitting.has(event)).map((event) => ({ event, report })),
     );
-    if (!delivers) void server.tell?.().catch(ignore);
     const outcomes = [...stored];
     return events.map((event) => (fitting.has(event) ? (outcomes.shift() as Stored) : "full"));
   }
@@ -145,7 +136,7 @@ export function createQueueOutbox(
     if (!(await makeSpace([event])).has(event)) return "full";
     const isStored = await database.insertWithin(transaction, queue.newRow(event));
     // Nothing tells of the commit: a look finds the event.
-    poll?.quicken();
+    pollSoon();
     return isStored ? "queued" : "duplicate";
   }
 
@@ -154,21 +145,33 @@ export function createQueueOutbox(
       Math.min(Math.max(COUNTED_AT_MOST_EVERY_MS, 100 * took), COUNTED_AT_LEAST_EVERY_MS);
     void counts.take().catch(ignore);
     void tellCautions().catch(ignore);
-    poll = createPoll(clock, pollMs, (isQuick) => {
-      wake();
-      if (isQuick && !delivers) void server.tell?.().catch(ignore);
-    });
-    stops = [
-      poll.stop,
-      ...(server.listen ? [server.listen(wake)] : []),
-      again(clock, leaseMs / 3, queue.renew),
+    poll = again(clock, pollInMs, wake);
+    repeated = [
+      poll,
+      again(clock, () => leaseMs / 3, queue.renew),
       again(clock, countAgainIn, counts.take),
-      again(clock, RELEASED_EVERY_MS, releaseAll),
-      again(clock, UPKEEP_MS, async () => {
-        await tellCautions();
-        await queue.upkeep();
-      }),
+      again(clock, () => RELEASED_EVERY_MS, releaseAll),
+      again(
+        clock,
+        () => UPKEEP_MS,
+        async () => {
+          await tellCautions();
+          await queue.upkeep();
+        },
+      ),
     ];
+  }
+
+  /** Often while there is something to find, then less and less. */
+  function pollInMs(): number {
+    const inMs = nextPollMs;
+    nextPollMs = Math.min(2 * inMs, pollMs);
+    return inMs;
+  }
+
+  function pollSoon(): void {
+    nextPollMs = Math.min(SOON_MS, pollMs);
+    poll?.hasten(pollInMs());
   }
 
   /** Scheduled payments become due, whether or not anything may be sent. */
@@ -185,9 +188,8 @@ export function createQueueOutbox(
 
   async function close(): Promise<void> {
     append.close();
-    await Promise.all(stops.map((stop) => stop()));
-    stops = [];
-    server.close?.();
+    for (const { stop } of repeated) stop();
+    onClosed();
   }
 
   async function hold(): Promise<number> {

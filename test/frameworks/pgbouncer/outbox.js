@@ -8,7 +8,5 @@ export const tracker = affiliate({
   baseUrl: process.env.TRACKING_URL,
   clientId: Number(process.env.TRACKING_CLIENT_ID),
   apiKey: process.env.TRACKING_API_KEY,
-  // #region outbox
-  outbox: postgresOutbox({ pool, listen: false }),
-  // #endregion
+  outbox: postgresOutbox({ pool }),
 });

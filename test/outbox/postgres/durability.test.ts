@@ -48,7 +48,7 @@ describeWithPostgres("postgresOutbox", (database) => {
     async (setting, used) => {
       await (await create()).close();
       const { pool, said } = watched(setting);
-      await using stage = await Stage.open(() => reopen({ pool, listen: false, maxEvents: 3 }));
+      await using stage = await Stage.open(() => reopen({ pool, maxEvents: 3 }));
       await stage.giveUp([sample("payment")]);
       const [letter] = await stage.outbox.deadLetters.list();
       await stage.outbox.deadLetters.retry(letter?.id as string);

@@ -3,8 +3,6 @@ import { type AddressInfo, createServer } from "node:net";
 import { postgresOutbox } from "express-affiliate/postgres";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { listen } from "../../../src/outbox/postgres/listen.js";
-import { FakeClock } from "../../helpers/fake-clock.js";
 
 /** A message of PostgreSQL's protocol. */
 function message(type: string, body: string): Buffer {
@@ -42,24 +40,10 @@ async function stoppingServer() {
 // Without a listener, the error would be an uncaught one: it ends a host, and fails the run.
 test("a connection that ends when the outbox gets it does not end the process", async () => {
   const { pool, taken } = await stoppingServer();
-  const outbox = postgresOutbox({ pool, listen: false });
+  const outbox = postgresOutbox({ pool });
 
   await expect(outbox.look()).rejects.toThrow("not queryable");
 
   expect(taken()).toBeGreaterThan(1);
   await outbox.close();
-});
-
-test("the end of the connection that the outbox listens on does not end the process, and it asks for another one later", async () => {
-  const { pool, taken } = await stoppingServer();
-  const clock = new FakeClock();
-  const stop = listen(pool, { channel: "test", onHint() {}, clock });
-  await once(pool, "remove");
-
-  const next = once(pool, "remove");
-  await clock.pass(5_000);
-  await next;
-
-  expect(taken()).toBe(2);
-  await stop();
 });

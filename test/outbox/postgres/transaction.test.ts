@@ -57,7 +57,7 @@ describeWithPostgres("postgresOutbox in the host's own transaction", (database) 
 
     test.each(Object.entries(failures))("%s", async (_, { cause, says }) => {
       await (await create()).close();
-      const tracked = await trackerWithService({ outbox: await reopen({ listen: false, migrate: false }) });
+      const tracked = await trackerWithService({ outbox: await reopen({ migrate: false }) });
       for (const statement of cause) await sql(statement);
       const host = await begin();
       const role = cause[0]?.match(/create role (\w+)/)?.[1];
@@ -71,7 +71,7 @@ describeWithPostgres("postgresOutbox in the host's own transaction", (database) 
     "if the server's errors come %s, the first report of all makes the tables",
     async (_, shape) => {
       await sql("drop schema if exists first_report cascade");
-      const outbox = postgresOutbox({ pool: database.pool(), schema: "first_report", listen: false });
+      const outbox = postgresOutbox({ pool: database.pool(), schema: "first_report" });
       const host = await begin();
       const transaction = inShape(host, shape);
 

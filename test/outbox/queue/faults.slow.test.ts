@@ -122,18 +122,14 @@ describeWithPostgresServer("faults of PostgreSQL and of processes on it", (datab
     expect(onReceipt).toHaveBeenCalledWith("queued");
   });
 
-  test("goes on when every connection is cut, the one that listens included", async () => {
+  test("goes on when every connection is cut", async () => {
     const outbox = await create({ pool: database.pool() });
     const { delivered } = run(outbox);
-    const listening = () => sql("select from pg_stat_activity where query like 'listen%'");
-    await expect.poll(listening).toHaveLength(1);
-
     const others = "from pg_stat_activity where pid <> pg_backend_pid()";
     await sql(`select pg_terminate_backend(pid) ${others}`).catch(() => {});
     const event = sample("payment");
     await outbox.add(event);
 
     await expect.poll(() => delivered, { timeout: 15_000 }).toEqual([event.id]);
-    await expect.poll(listening, { timeout: 15_000 }).toHaveLength(1);
   });
 });

@@ -64,7 +64,7 @@ describeWithPostgres("a connection to PostgreSQL that is lost", (database) => {
       });
     });
   }
-  isNoOutage((cut) => database.create({ pool: cutting(cut), listen: false }), [...STATEMENTS, "commit"]);
+  isNoOutage((cut) => database.create({ pool: cutting(cut) }), [...STATEMENTS, "commit"]);
 });
 
 function isNoOutage(create: (cut: Cut) => Promise<Outbox>, texts: readonly string[]): void {

@@ -12,7 +12,7 @@ let outboxes = 0;
 describeWithPostgres("on the Postgres outbox", ({ virtualPool }) =>
   testPromises(
     (clock) => {
-      const options = { pool: virtualPool(clock), schema: `promises_${++outboxes}`, listen: false };
+      const options = { pool: virtualPool(clock), schema: `promises_${++outboxes}` };
       return postgresOutbox({ ...options, ...TIMES }, clock);
     },
     { ...LEAST, groups: groupsInTurn("promises on postgres") },
