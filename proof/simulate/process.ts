@@ -13,7 +13,7 @@ import type { Clock } from "../../src/shared/clock.js";
 import { Secret } from "../../src/shared/secret.js";
 import { createShutdown, type Shutdown } from "../../src/shutdown.js";
 import { createTrack, type Track } from "../../src/track.js";
-import { type Owner, ownerNamed, type VirtualClock } from "./clock.js";
+import { type Owner, ownerNamed } from "./clock.js";
 import { giveHost, type Host } from "./host.js";
 import { numbersFrom } from "./random.js";
 import type { Slot } from "./run.js";
@@ -61,9 +61,7 @@ export function startProcess(world: World, owner: Owner, slot: Slot): TrackerPro
   const clock: Clock = { now, monotonic, after: (ms, task) => time.after(owner, ms, task) };
   const journal = createJournal({ logger: ledger.loggerOf(owner), clock });
   const pool = server && new Pool({ server, clock: time, owner, meeting: host });
-  const outbox = pool
-    ? createSqlOutbox(schedule, pool, { time, owner, clock })
-    : createOutbox(schedule, directory, clock);
+  const outbox = pool ? createSqlOutbox(schedule, pool, clock) : createOutbox(schedule, directory, clock);
   // A notice of a skipped event does not say which event it was.
   const { skipped } = journal;
   Object.assign(journal, {
@@ -142,17 +140,13 @@ function createOutbox({ outbox, bounds }: Schedule, directory: string, clock: Cl
   return diskOutbox({ directory, ...(bounds && { maxDeadLetters: bounds.maxDeadLetters }) }, clock);
 }
 
-function createSqlOutbox(
-  { outbox, bounds }: Schedule,
-  pool: Pool,
-  { time, owner, clock }: { time: VirtualClock; owner: Owner; clock: Clock },
-): Outbox {
+function createSqlOutbox({ outbox, bounds }: Schedule, pool: Pool, clock: Clock): Outbox {
   const given = {
     pollMs: POLL_MS,
     ...(bounds && { maxEvents: bounds.maxEvents, maxDeadLetters: bounds.maxDeadLetters }),
   };
   if (outbox === "mysql") return mysqlOutbox({ ...given, pool: mysqlPool(pool), prefix: PREFIX }, clock);
-  return postgresOutbox({ ...given, pool: postgresPool(pool, time, owner), schema: SCHEMA }, clock);
+  return postgresOutbox({ ...given, pool: postgresPool(pool), schema: SCHEMA }, clock);
 }
 
 function inputOf(

@@ -181,25 +181,12 @@ export function around(
   query: (run: (text?: string) => Promise<Answer>, text: string, client: pg.PoolClient) => Promise<Answer>,
 ): PostgresPool {
   const lent = (client: pg.PoolClient): PostgresClient => ({
-    query(given) {
-      const config = typeof given === "string" ? { text: given } : given;
-      return query((text = config.text) => client.query({ ...config, text }), config.text, client);
-    },
+    query: (config) => query((text = config.text) => client.query({ ...config, text }), config.text, client),
     on: (event, listener) => client.on(event as "error", listener),
     removeListener: (event, listener) => client.removeListener(event, listener),
     release: (destroy) => client.release(destroy),
   });
   return {
-    async query(config) {
-      const client = await pool.connect();
-      client.on("error", ignore);
-      try {
-        return await lent(client).query(config);
-      } finally {
-        client.release();
-        client.removeListener("error", ignore);
-      }
-    },
     connect(callback) {
       pool.connect().then(
         (client) => callback(undefined, lent(client)),
@@ -208,6 +195,5 @@ export function around(
     },
     on: (event, listener) => pool.on(event, listener),
     removeListener: (event, listener) => pool.removeListener(event, listener),
-    options: pool.options,
   };
 }

@@ -1,9 +1,7 @@
 import type { MysqlPool } from "express-affiliate/mysql";
 import type { PostgresClient, PostgresPool } from "express-affiliate/postgres";
-import type { Owner, VirtualClock } from "../clock.js";
-import { ERRORS, failing } from "./errors.js";
+import { ERRORS } from "./errors.js";
 import { type Ends, Link, wayTo } from "./link.js";
-import type { Result } from "./real-server.js";
 
 const MOST = 10;
 const AGAIN_MS = 500;
@@ -102,27 +100,11 @@ export class Pool {
 }
 
 /** The pool as pg's. */
-export function postgresPool(pool: Pool, clock: VirtualClock, owner: Owner): PostgresPool {
+export function postgresPool(pool: Pool): PostgresPool {
   return {
-    options: { max: MOST },
-    async query({ text, values, ...rest }) {
-      const link = await pool.lend();
-      const { query_timeout: withinMs } = rest as { query_timeout?: number };
-      const answer = link.request({ text, values });
-      try {
-        const result = await (withinMs === undefined ? answer : within(answer, withinMs, clock, owner));
-        pool.takeBack(link);
-        return result as { rows: unknown[] };
-      } catch (error) {
-        // As pg-pool does, whatever the error is.
-        pool.drop(link);
-        throw error;
-      }
-    },
     connect(callback) {
       const clientOf = (link: Link): PostgresClient => ({
-        query: (given) =>
-          link.request(typeof given === "string" ? { text: given } : given) as Promise<{ rows: unknown[] }>,
+        query: (given) => link.request(given) as Promise<{ rows: unknown[] }>,
         on: () => {},
         removeListener: () => {},
         release: (destroy) => (destroy || link.state !== "open" ? pool.drop(link) : pool.takeBack(link)),
@@ -135,13 +117,6 @@ export function postgresPool(pool: Pool, clock: VirtualClock, owner: Owner): Pos
     on: () => {},
     removeListener: () => {},
   };
-}
-
-function within(answer: Promise<Result>, ms: number, clock: VirtualClock, owner: Owner): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const cancel = clock.after(owner, ms, () => reject(failing("Query read timeout", {})()));
-    answer.then(resolve, reject).finally(cancel);
-  });
 }
 
 /** The pool as mysql2's. */

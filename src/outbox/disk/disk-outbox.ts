@@ -122,9 +122,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         });
       },
       async settle(claim, verdict) {
-        const claimed = claimedOf(claim);
-        claim.isAsked = true;
-        const isActedOn = await calls.settle(claimed, verdict);
+        const isActedOn = await calls.settle(claimedOf(claim), verdict);
         if (underWay.get(claim.event.id) === claim) underWay.delete(claim.event.id);
         return isActedOn;
       },

@@ -5,6 +5,8 @@ import { type Layer, layersOf } from "../queue/told.js";
 export const DEADLOCK = 1213;
 /** ER_LOCK_WAIT_TIMEOUT. */
 export const LOCK_WAIT_TIMEOUT = 1205;
+/** ER_NO_SUCH_TABLE. */
+export const NO_SUCH_TABLE = 1146;
 /** ER_DUP_ENTRY. */
 export const DUPLICATE = 1062;
 
@@ -46,7 +48,7 @@ export function problemOf(error: unknown, prefix: string): unknown {
       );
     case 1046: // ER_NO_DB_ERROR
     case 1054: // ER_BAD_FIELD_ERROR
-    case 1146: // ER_NO_SUCH_TABLE
+    case NO_SUCH_TABLE:
       return problem(
         "ERR_AFFILIATE_MYSQL_TABLES",
         `the tables "${prefix}…" are not as they were made (${message}): name the database that has them in the pool's options; restore them, or drop them so that they are made anew`,

@@ -1,15 +1,17 @@
 import { USUAL, type Value, type Words } from "../queue/database.js";
-import { type ColumnType, columnsOf, type Table } from "../queue/tables.js";
+import type { Table, Types } from "../queue/tables.js";
 
 /** Milliseconds since the epoch; by UTC, so that no time zone matters. */
 export const NOW = "(timestampdiff(microsecond, timestamp'1970-01-01 00:00:00', utc_timestamp(3)) div 1000)";
 
-const TYPES: Record<Exclude<ColumnType, object>, string> = {
-  sequence: "bigint not null auto_increment primary key",
-  number: "bigint",
-  "small number": "smallint",
-  amount: "double",
-  "long text": "mediumtext",
+export const TYPES: Types = {
+  SEQUENCE: "bigint not null auto_increment primary key",
+  NUMBER: "bigint",
+  SMALL: "smallint",
+  AMOUNT: "double",
+  TEXT: "mediumtext",
+  WORD: "varchar(40)",
+  NAME: "varchar(280)",
 };
 
 export function wordsOf(prefix: string): Words {
@@ -33,13 +35,10 @@ export function wordsOf(prefix: string): Words {
   };
 }
 
-export function createTable(prefix: string, table: Table): string[] {
-  const typeOf = (type: ColumnType) => (typeof type === "object" ? `varchar(${type.atMost})` : TYPES[type]);
-  const keys = table.indexes.map(({ name, columns }) => `key ${name} (${columns.join(", ")})`);
-  const lines = [...columnsOf(table, typeOf), ...keys].join(",\n  ");
+export function createTable({ name, columns, indexes }: Table, words: Words): string[] {
+  const keys = indexes.map((index) => `,\n  key ${index.name} (${index.columns})`);
   return [
-    `create table if not exists \`${prefix}${table.name}\` (
-  ${lines}
+    `create table if not exists ${words[name]} (${columns}${keys.join("")}
 ) engine = InnoDB row_format = dynamic default charset = ascii collate = ascii_bin`,
   ];
 }

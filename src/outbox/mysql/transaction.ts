@@ -1,7 +1,14 @@
 import { OutboxError } from "../../shared/errors.js";
 import type { Database, Statement } from "../queue/database.js";
 import { toldBy } from "../queue/told.js";
-import { CONNECTION_ENDED, DEADLOCK, DUPLICATE, isServers, LOCK_WAIT_TIMEOUT } from "./problems.js";
+import {
+  CONNECTION_ENDED,
+  DEADLOCK,
+  DUPLICATE,
+  isServers,
+  LOCK_WAIT_TIMEOUT,
+  NO_SUCH_TABLE,
+} from "./problems.js";
 import { withValues } from "./sql.js";
 
 /** The host's open transaction: a connection of `mysql2/promise`, or what runs statements in it. */
@@ -13,7 +20,6 @@ export interface MysqlTransaction {
   on?(event: "error", listener: () => void): unknown;
 }
 
-const NO_SUCH_TABLE = 1146;
 // ER_TABLE_DEF_CHANGED: the snapshot is older than the table.
 const YOUNGER_TABLE = 1412;
 
@@ -27,7 +33,7 @@ const YOUNGER_TABLE = 1412;
 export async function insertWithin(
   transaction: unknown,
   { known, insert }: { known: Statement; insert: Statement },
-  { ready }: Pick<Database, "ready">,
+  ready: Database["ready"],
 ): Promise<boolean> {
   if (!isTransaction(transaction)) {
     throw refusal(

@@ -1,19 +1,17 @@
-import { inTime, LONGEST_WAIT_MS, repeatWhereLost } from "../queue/connections.js";
-import type { Database, Statements, Value } from "../queue/database.js";
-import { cautionsOf } from "./cautions.js";
-import { migrate } from "./migrations.js";
-import { ignore, isLost, lend, type PostgresClient, type PostgresPool } from "./pool.js";
+import { LONGEST_WAIT_MS } from "../queue/connections.js";
+import type { Database, Statements } from "../queue/database.js";
+import { openServer } from "../queue/server-database.js";
+import { migrationTo } from "./migrations.js";
+import { hasEnded, ignore, lend, type PostgresPool } from "./pool.js";
 import { problem, problemOf } from "./problems.js";
 import { DURABLY, numbered, wordsOf } from "./sql.js";
 import { insertWithin } from "./transaction.js";
 
 const STATEMENT_MS = 20_000;
 const PATIENCE_MS = 500;
-const ATTEMPTS = 6;
 // serialization_failure, deadlock_detected.
 const ONCE_MORE = new Set(["40001", "40P01"]);
 const LOCK_NOT_AVAILABLE = "55P03";
-const SILENT = "ERR_AFFILIATE_POSTGRES_SILENT";
 const codeOf = (error: unknown) => (Object(error) as { code?: string }).code ?? "";
 
 // Without statistics of tables that have just grown, the server would read all of them.
@@ -26,135 +24,79 @@ const BEGIN = `begin isolation level read committed; ${IDLE}; ${PLANS.join("; ")
 
 export function openDatabase(pool: PostgresPool, options: { schema: string; migrate: boolean }): Database {
   const { schema } = options;
-  let readiness: Promise<void> | undefined;
-
-  async function run(runner: Pick<PostgresPool, "query">, given: string, values?: readonly Value[]) {
-    try {
-      return await inTime(runner.query({ ...numbered(given, values), query_timeout: STATEMENT_MS }), silence);
-    } catch (error) {
-      const told = problemOf(error, schema);
-      // Tables that have vanished are made again, if that is allowed.
-      if (codeOf(told) === "ERR_AFFILIATE_POSTGRES_TABLES") readiness = undefined;
-      throw told;
-    }
-  }
-
-  const statementsOn = (runner: Pick<PostgresPool, "query">): Statements => ({
-    rows: async (text, values) => (await run(runner, text, values)).rows,
-    write: async (text, values) => (await run(runner, text, values)).rowCount ?? 0,
-  });
-
-  /** Runs work on a lent connection. */
-  async function on<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
-    let isLate = false;
-    const lent = lend(pool, ignore).then((client) => {
-      if (isLate) {
-        giveBack(client);
-        throw silence();
-      }
-      return client;
-    });
-    const client = await inTime(lent, () => {
-      isLate = true;
-      return silence();
-    });
-    try {
-      const result = await work(client);
-      giveBack(client);
-      return result;
-    } catch (error) {
-      // What the connection is in the middle of is unknown.
-      giveBack(client, true);
-      throw problemOf(error, schema);
-    }
-  }
-
-  async function inTransaction<T>(work: (tx: Statements) => Promise<T>, isPatient: boolean): Promise<T> {
-    const outcome = await on(async (client) => {
-      await inTime(
-        client.query(isPatient ? BEGIN : `${BEGIN}; set local lock_timeout = ${PATIENCE_MS}`),
-        silence,
-      );
-      try {
-        const result = await work(statementsOn(client as never));
-        await inTime(client.query("commit"), silence);
-        return { result };
-      } catch (error) {
-        if (isLost(error) || codeOf(error) === SILENT) throw error;
-        await inTime(client.query("rollback"), silence);
-        return { error };
-      }
-    });
-    if ("error" in outcome) throw outcome.error;
-    return outcome.result;
-  }
-
-  /** Again after a deadlock. */
-  async function again<T>(request: () => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await request();
-      } catch (error) {
-        if (!ONCE_MORE.has(codeOf(error)) || attempt === ATTEMPTS) throw error;
-      }
-    }
-  }
-
-  async function prepared<T>(request: () => Promise<T>): Promise<T> {
-    await database.ready();
-    return again(request);
-  }
-
-  const plain = statementsOn(pool);
-  const database: Database = {
-    words: wordsOf(`"${schema}"`),
-    rows: (text, values) => repeatWhereLost(() => database.rowsOnce(text, values), isLost),
-    rowsOnce: (text, values) => prepared(() => plain.rows(text, values)),
-    write: (text, values) =>
-      repeatWhereLost(() => prepared(() => plain.write(`${text} returning ${DURABLY}`, values)), isLost),
-    transaction: (work, { isPatient } = { isPatient: true }) =>
-      prepared(() => inTransaction(work, isPatient)),
-    insertWithin: (transaction, row) =>
-      insertWithin(transaction, row, { schema, ready: () => database.ready() }),
-    ready() {
-      readiness ??= repeatWhereLost(
-        () =>
-          on((client) =>
-            inTime(
-              migrate(client, { schema, allowed: options.migrate }).then(() => checkIsolation(client)),
-              silence,
-            ),
-          ),
-        isLost,
-      ).catch((error) => {
-        readiness = undefined;
-        throw error;
-      });
-      return readiness;
+  return openServer(
+    {
+      words: wordsOf(`"${schema}"`),
+      async lend() {
+        const client = await lend(pool);
+        const run = (...[text, values]: Parameters<Statements["rows"]>) =>
+          client.query({ ...numbered(text, values), query_timeout: STATEMENT_MS });
+        return {
+          on: {
+            rows: async (...asked) => (await run(...asked)).rows,
+            write: async (...asked) => (await run(...asked)).rowCount ?? 0,
+          },
+          giveBack(isBroken) {
+            client.release(isBroken);
+            client.removeListener("error", ignore);
+          },
+        };
+      },
+      read: (on, ...select) => on.rows(...select),
+      async begin(on, isPatient) {
+        await on.write(isPatient ? BEGIN : `${BEGIN}; set local lock_timeout = ${PATIENCE_MS}`);
+        return () => {};
+      },
+      versionIn: (on) => versionIn(on, schema),
+      async alone(on, work) {
+        await on.write("begin");
+        await on.rows(
+          `select pg_advisory_xact_lock(hashtextextended('express-affiliate migrations ${schema}', 0))`,
+        );
+        await work();
+        await on.write("commit");
+      },
+      statementsTo: (version) => migrationTo(version, schema),
+      missing: () =>
+        problem(
+          "ERR_AFFILIATE_POSTGRES_TABLES",
+          `the tables in the schema "${schema}" are missing or of an earlier version: run the SQL of postgresMigrations("${schema}"), which \`npx express-affiliate migrations --schema ${schema}\` prints, or let the host's process do so (\`migrate: true\`)`,
+        ),
+      newer: (version) =>
+        problem(
+          "ERR_AFFILIATE_POSTGRES_NEWER",
+          `the tables in the schema "${schema}" are of version ${version}, which this code does not know: install the newer express-affiliate`,
+        ),
+      insertWithin: (transaction, row, ready) => insertWithin(transaction, row, { schema, ready }),
+      cautionsOf,
+      hasEnded,
+      isDeadlock: (error) => ONCE_MORE.has(codeOf(error)),
+      isBusy: (error) => codeOf(error) === LOCK_NOT_AVAILABLE,
+      problemOf: (error) => problemOf(error, schema),
+      silence: () =>
+        problem("ERR_AFFILIATE_POSTGRES_SILENT", `no answer from the server within ${LONGEST_WAIT_MS} ms`),
     },
-    isLost,
-    isBusy: (error) => codeOf(error) === LOCK_NOT_AVAILABLE,
-    cautions: () => cautionsOf(database),
-  };
-  return database;
-}
-
-function giveBack(client: PostgresClient, destroy?: boolean): void {
-  client.release(destroy);
-  client.removeListener("error", ignore);
-}
-
-// For statements outside transactions: each has to see what was committed before it began.
-async function checkIsolation(client: PostgresClient): Promise<void> {
-  const { rows } = await client.query("select current_setting('default_transaction_isolation') as level");
-  const level = String(rows[0]?.level);
-  if (level === "read committed" || level === "read uncommitted") return;
-  throw problem(
-    "ERR_AFFILIATE_POSTGRES_ISOLATION",
-    `default_transaction_isolation is "${level}", and the outbox needs "read committed": give it a role or a pool of its own that has it (new Pool({ options: "-c default_transaction_isolation=read\\\\ committed" })); your transactions may have any`,
+    options,
   );
 }
 
-function silence(): Error {
-  return problem(SILENT, `no answer from the server within ${LONGEST_WAIT_MS} ms`);
+// Asks the catalogue: there a missing or forbidden table is no error.
+async function versionIn({ rows }: Statements, schema: string): Promise<number> {
+  const found = await rows(
+    `select 1 as one from pg_catalog.pg_class as c join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+     where n.nspname = '${schema}' and c.relname = 'migrations'`,
+  );
+  if (found.length === 0) return 0;
+  const [row] = await rows(`select max(version) as version from "${schema}".migrations`);
+  return row.version ?? 0;
+}
+
+/** Warns if a setting may lose the host's own transaction, with its report, after its commit. */
+async function cautionsOf({ rows }: Statements): Promise<string[]> {
+  const [row] = await rows("select current_setting('synchronous_commit') as setting");
+  // All others write a commit to the server's disk before the answer.
+  if (row.setting !== "off") return [];
+  return [
+    `postgresOutbox: synchronous_commit is off: if the server crashes, your own transaction may be lost with its report, although its commit was answered. The outbox's own transactions are safe. If you pass transactions to reports, set it to on there (docs/transactions.md, "How durable it is")`,
+  ];
 }

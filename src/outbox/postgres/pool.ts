@@ -1,20 +1,12 @@
 /** The part of a pool that the outbox needs: `Pool` of the package `pg` has it. */
 export interface PostgresPool {
-  // biome-ignore-start lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
-  /** Runs one statement on any of its connections. */
-  query(config: {
-    text: string;
-    values?: any[];
-    query_timeout?: number;
-  }): Promise<{ rows: any[]; rowCount?: number | null }>;
   /** Lends one of its connections. */
   connect(callback: (error: Error | undefined, client: PostgresClient | undefined) => void): void;
+  // biome-ignore-start lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
   /** For errors of idle connections: without a listener they would end the process. */
   on(event: "error", listener: (error: Error, ...more: any[]) => void): unknown;
   /** Undoes `on`. */
   removeListener(event: "error", listener: (...more: any[]) => void): unknown;
-  /** How many connections it has at most. Default: more than one. */
-  readonly options?: { readonly max?: number | undefined };
   // biome-ignore-end lint/suspicious/noExplicitAny: see above.
 }
 
@@ -22,13 +14,17 @@ export interface PostgresPool {
 export interface PostgresClient {
   // biome-ignore-start lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
   /** Runs one statement, or several without values. */
-  query(text: string | { text: string; values?: any[] }): Promise<{ rows: any[]; rowCount?: number | null }>;
-  /** `error` and `notification` are listened to. */
+  query(config: {
+    text: string;
+    values?: any[];
+    query_timeout?: number;
+  }): Promise<{ rows: any[]; rowCount?: number | null }>;
+  /** Its errors are listened to. */
   on(event: string, listener: (...more: any[]) => void): unknown;
   /** Undoes `on`. */
   removeListener(event: string, listener: (...more: any[]) => void): unknown;
   /** Returns it to the pool, or closes it. */
-  release(destroy?: Error | boolean): void;
+  release(destroy?: boolean): void;
   // biome-ignore-end lint/suspicious/noExplicitAny: see above.
 }
 
@@ -39,7 +35,7 @@ const CONNECTION_ENDED = /^(57P01|57P02|57P05|25P03|08\w{3}|ECONNRESET|EPIPE)$/;
 const CONNECTION_GONE = /Connection terminated( unexpectedly)?$|not queryable$/;
 
 /** Whether the connection was lost, so that it is unknown how far the request got. */
-export function isLost(error: unknown): boolean {
+export function hasEnded(error: unknown): boolean {
   const { code = "", message = "" } = Object(error) as { code?: string; message?: string };
   return CONNECTION_ENDED.test(code) || CONNECTION_GONE.test(message);
 }
@@ -49,11 +45,11 @@ export function isLost(error: unknown): boolean {
  * "ready" and an error in one packet: the client then emits the error before a promise resolves, and
  * without a listener it ends the process.
  */
-export function lend(pool: PostgresPool, onError: (error: Error) => void): Promise<PostgresClient> {
+export function lend(pool: PostgresPool): Promise<PostgresClient> {
   return new Promise((resolve, reject) => {
     pool.connect((error, client) => {
       if (!client) return reject(error);
-      client.on("error", onError);
+      client.on("error", ignore);
       resolve(client);
     });
   });

@@ -20,7 +20,7 @@ const hasMethods = (value: unknown, names: readonly string[]) =>
 
 const settings = z.strictObject({
   ...sqlOptions,
-  pool: z.custom<PostgresPool>((value) => hasMethods(value, ["query", "connect", "on", "removeListener"]), {
+  pool: z.custom<PostgresPool>((value) => hasMethods(value, ["connect", "on", "removeListener"]), {
     error: "must be a pool, such as new Pool() of pg",
   }),
   schema: z._default(

@@ -1,17 +1,21 @@
 import { USUAL, type Value, type Words } from "../queue/database.js";
-import { type ColumnType, type Table, tableWith } from "../queue/tables.js";
+import type { Types } from "../queue/tables.js";
 
 // `remote_apply` is kept: it is stronger.
 /** Makes the commit of its transaction durable, whatever the default is. */
 export const DURABLY = `set_config('synchronous_commit',
   case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, true)`;
 
-const TYPES: Record<Exclude<ColumnType, object>, string> = {
-  sequence: "bigint generated always as identity primary key",
-  number: "bigint",
-  "small number": "smallint",
-  amount: "double precision",
-  "long text": 'text collate "C"',
+const ASCII = 'text collate "C"';
+
+export const TYPES: Types = {
+  SEQUENCE: "bigint generated always as identity primary key",
+  NUMBER: "bigint",
+  SMALL: "smallint",
+  AMOUNT: "double precision",
+  TEXT: ASCII,
+  WORD: ASCII,
+  NAME: ASCII,
 };
 
 /** `quoted`: the schema's name. */
@@ -22,14 +26,7 @@ export function wordsOf(quoted: string): Words {
     queues: `${quoted}.queues`,
     migrations: `${quoted}.migrations`,
     now: "(extract(epoch from now()) * 1000)::bigint",
-    updatesInSelect: true,
-    durably: `, ${DURABLY}`,
   };
-}
-
-export function createTable(quoted: string, table: Table): string[] {
-  const typeOf = (type: ColumnType) => (typeof type === "object" ? 'text collate "C"' : TYPES[type]);
-  return tableWith(table, typeOf, { schema: `${quoted}.` });
 }
 
 /** The text with `$1`, `$2`, … for texts. Numbers are in it: libraries convert them in different ways. */

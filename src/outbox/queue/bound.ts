@@ -26,7 +26,7 @@ export function createBound(options: {
       // An event is never less urgent than its kind.
       const mayHaveOne = () => [...kindsBelow(urgency), urgency].some((each) => counts.queued(each) > 0);
       while (missing() > 0 && mayHaveOne()) {
-        const gone = await counts.during(() => shed(events, urgency, missing()));
+        const gone = await shed(events, urgency, missing());
         // All are claimed, or another process removed them first.
         if (gone.length === 0) break;
         for (const event of gone) {

@@ -32,7 +32,10 @@ interface Moved {
 
 type As = (row: MovedRow) => Omit<Incoming, "report">;
 
-type Only = (found: readonly MovedRow[]) => readonly MovedRow[] | Promise<readonly MovedRow[]>;
+type Only = (
+  tx: Statements,
+  found: readonly MovedRow[],
+) => readonly MovedRow[] | Promise<readonly MovedRow[]>;
 
 const AT_ONCE = 100;
 const NEW_AT_MOST = 1_000;
@@ -69,55 +72,53 @@ export function createChores(
     where: string,
     values: readonly Value[],
     as: As,
-    only: Only = (found) => found,
+    only: Only = (_, found) => found,
   ): Promise<Moved> {
     const found = await tx.rows<MovedRow>(
       `select ${EVENT}, e.report, e.size, e.reason, e.death, ${now} as now from ${events} e
        where ${where} limit ${AT_ONCE}${words.skipLocked}`,
       values,
     );
-    const moved = await only(found);
+    const moved = await only(tx, found);
     const { shed } = await enqueue.enqueueInRows(
       tx,
       // Their own reports: an append that is repeated still finds what it has stored.
-      moved.map((row) => ({ report: row.report, seq: Number(row.seq), ...as(row) })),
+      moved.map((row) => ({ report: row.report, seq: row.seq, ...as(row) })),
     );
     return { moved, shed };
   }
 
-  /** Those without an earlier event of their visitor that another process is placing. */
-  async function inTurn(tx: Statements, found: readonly MovedRow[]): Promise<readonly MovedRow[]> {
-    const last = found.at(-1);
-    if (!last) return [];
-    const before = await tx.rows<EventRow>(
-      `select ${EVENT} from ${events} e where ${isNew()} and seq < ? and seq not in (${marks(found)})`,
-      [...scope.values, Number(last.seq), ...seqsOf(found)],
+  /** The ids of those that must follow a new event of their visitor that another process is placing. */
+  async function behind(
+    on: Statements,
+    own: readonly { readonly seq: number; readonly event: OutboxEvent }[],
+  ): Promise<ReadonlySet<string>> {
+    const last = own.at(-1)?.seq ?? 0;
+    const seqs = [0, ...seqsOf(own)];
+    const others = await on.rows<EventRow>(
+      `select ${EVENT} from ${events} e where ${isNew()} and seq < ? and seq not in (${marks(seqs)})
+       order by seq limit ${NEW_AT_MOST}`,
+      [...scope.values, last, ...seqs],
     );
-    if (before.length === 0) return found;
-    const all = [...before, ...found].sort((one, other) => Number(one.seq) - Number(other.seq));
-    const behind = await behindIn(
-      tx,
-      all.map((row) => eventOf(row)),
-      new Set(before.map(({ id }) => id)),
+    if (others.length === 0) return new Set();
+    // Or may have to.
+    if (others.length === NEW_AT_MOST) return new Set(own.map(({ event }) => event.id));
+    const isOther = new Set(seqsOf(others));
+    const all = [...others.map((row) => ({ seq: row.seq, event: eventOf(row) })), ...own].sort(
+      (one, other) => one.seq - other.seq,
     );
-    return found.filter(({ id }) => !behind.has(id));
-  }
-
-  /** The ids of events that follow an event of the same visitor in `elsewhere`. */
-  async function behindIn(
-    tx: Statements,
-    all: readonly OutboxEvent[],
-    elsewhere: ReadonlySet<string>,
-  ): Promise<Set<string>> {
-    const places = await enqueue.placesOf(tx, all);
+    const places = await enqueue.placesOf(
+      on,
+      all.map(({ event }) => event),
+    );
     const visitors = new Set<string>();
-    const behind = new Set<string>();
-    for (const [nth, { id }] of all.entries()) {
+    const ids = new Set<string>();
+    for (const [nth, { seq, event }] of all.entries()) {
       const visitor = places[nth]?.visitor as string;
-      if (elsewhere.has(id)) visitors.add(visitor);
-      else if (visitors.has(visitor)) behind.add(id);
+      if (isOther.has(seq)) visitors.add(visitor);
+      else if (visitors.has(visitor)) ids.add(event.id);
     }
-    return behind;
+    return ids;
   }
 
   /** Due queues of this rank, the earliest first; locked ones are left out. */
@@ -138,20 +139,23 @@ export function createChores(
     );
   }
 
-  const placed: As = (row) => ({ event: eventOf(row) });
-
   return {
     move,
     /** What hosts' transactions have stored gets its place. */
     async place(): Promise<void> {
       for (let mayHaveMore = true; mayHaveMore; ) {
         let isFull = false;
+        const inTurn: Only = async (tx, found) => {
+          isFull = found.length === AT_ONCE;
+          const ids = await behind(
+            tx,
+            found.map((row) => ({ seq: row.seq, event: eventOf(row) })),
+          );
+          return found.filter(({ id }) => !ids.has(id));
+        };
         const { moved } = await changing(() =>
           database.transaction((tx) =>
-            move(tx, `${isNew()} order by seq`, scope.values, placed, (found) => {
-              isFull = found.length === AT_ONCE;
-              return inTurn(tx, found);
-            }),
+            move(tx, `${isNew()} order by seq`, scope.values, (row) => ({ event: eventOf(row) }), inTurn),
           ),
         );
         mayHaveMore = isFull && moved.length > 0;
@@ -159,15 +163,8 @@ export function createChores(
     },
     /** Whether one of these must follow an event that another process is placing, or may have to. */
     async areBehind(coming: readonly OutboxEvent[]): Promise<boolean> {
-      if (coming.length === 0) return false;
-      const rows = await database.rows<EventRow>(
-        `select ${EVENT} from ${events} e where ${isNew()} order by seq limit ${NEW_AT_MOST}`,
-        scope.values,
-      );
-      if (rows.length === 0) return false;
-      if (rows.length === NEW_AT_MOST) return true;
-      const all = [...rows.map((row) => eventOf(row)), ...coming];
-      return (await behindIn(database, all, new Set(rows.map(({ id }) => id)))).size > 0;
+      const own = coming.map((event) => ({ seq: Number.MAX_SAFE_INTEGER, event }));
+      return (await behind(database, own)).size > 0;
     },
     /** Queues scheduled payments that are due. */
     release: (): Promise<Moved> =>
@@ -198,13 +195,9 @@ export function createChores(
     takeOver: (): Promise<void> =>
       database.transaction(async (tx) => {
         const rows = await dueQueues(tx, CLAIMED, serverClock.leaseEnd(now));
-        const left = rows.filter(
-          ({ head, claimed_by }) => claimed_by !== worker || !isUnderWay(Number(head)),
-        );
+        const left = rows.filter(({ head, claimed_by }) => claimed_by !== worker || !isUnderWay(head));
         // This process knows that no request for its own claims has left.
-        const headsOfOthers = left
-          .filter(({ claimed_by }) => claimed_by !== worker)
-          .map(({ head }) => Number(head));
+        const headsOfOthers = left.filter(({ claimed_by }) => claimed_by !== worker).map(({ head }) => head);
         if (headsOfOthers.length > 0) {
           await tx.write(
             `update ${events} set interrupted = 1 where seq in (${marks(headsOfOthers)})`,

@@ -71,29 +71,24 @@ export function createClaims(
     flag(TIME, "(select 1 as one) as always"),
   ];
 
-  function selectOf({ where, newestFirst }: Scan, step: number): string {
+  function selectOf({ newestFirst, newWithinMs }: Scan, step: number): string {
     const direction = newestFirst ? " desc" : "";
+    const isNew = newWithinMs === undefined ? "" : ` and due_at >= ${now} - ${newWithinMs}`;
     return `select * from (select ${step} as step, visitor, head, urgency, due_at, endpoint, turn from ${queues}
-      where ${scope.condition} and ${where} order by turn${direction}, due_at${direction}, head${direction}
+      where ${scope.condition} and turn between ? and ?${isNew} order by turn${direction}, due_at${direction}, head${direction}
       limit ?) as s${step}`;
   }
 
-  /** Queues whose heads may be claimed, in order. The first time, also what there is to do before. */
-  async function candidatesOf(scans: readonly Scan[], from: number): Promise<Candidate[]> {
-    // A server is asked once. In the host's own process, the first may be enough.
-    const chosen = words.isSerial && from === 0 ? scans.slice(0, 1) : scans.slice(from);
-    const more = words.isSerial ? 0 : MORE;
-    const isFirst = from === 0;
-    const selects = [...(isFirst ? flags() : []), ...chosen.map((scan, nth) => selectOf(scan, from + nth))];
+  /** Queues whose heads may be claimed, in order, and what there is to do before. */
+  async function candidatesOf(scans: readonly Scan[]): Promise<Candidate[]> {
     const askedAt = clock.monotonic();
-    const rows = await database.rows<Candidate>(selects.join(" union all "), [
-      ...(isFirst ? [...scope.values, ...scope.values, ...scope.values] : []),
-      ...chosen.flatMap(({ values, limit }) => [...scope.values, ...values, limit + more]),
-    ]);
-    const candidates = rows.map(({ visitor, ...numbers }) => {
-      const entries = Object.entries(numbers).map(([name, value]) => [name, Number(value)]);
-      return { visitor, ...Object.fromEntries(entries) } as Candidate;
-    });
+    const candidates = await database.rows<Candidate>(
+      [...flags(), ...scans.map(selectOf)].join(" union all "),
+      [
+        ...[...scope.values, ...scope.values, ...scope.values],
+        ...scans.flatMap(({ from, to, limit }) => [...scope.values, from, to, limit + MORE]),
+      ],
+    );
     const time = candidates.find(({ step }) => step === TIME);
     if (time) serverClock.tell(time.due_at, askedAt);
     return candidates
@@ -136,74 +131,56 @@ export function createClaims(
 
   async function take(lanes: readonly Lane[], limit: number): Promise<QueueClaim[]> {
     const since = momentBy(clock);
-    const scans = scansOf(lanes, limit, now);
+    const scans = scansOf(lanes, limit);
     const taken = new Map<string, Taken>();
-    const starts = words.isSerial && scans.length > 1 ? [0, 1] : [0];
-    for (const from of starts) {
-      if (taken.size >= limit) break;
-      let found = await candidatesOf(scans, from);
-      if (found.some((each) => each.step < 0)) {
-        await doChores(found);
-        found = (await candidatesOf(scans, from)).filter((each) => each.step >= 0);
+    let rest = await candidatesOf(scans);
+    if (rest.some(({ step }) => step < 0)) {
+      await doChores(rest);
+      rest = (await candidatesOf(scans)).filter(({ step }) => step >= 0);
+    }
+    while (rest.length > 0 && taken.size < limit) {
+      const { chosen, left } = choose(rest, scans, taken, limit);
+      if (chosen.size === 0) break;
+      const heads = await takeHeads(chosen);
+      for (const [visitor, { candidate, place }] of chosen) {
+        const row = heads.get(visitor);
+        if (row) taken.set(visitor, { row, candidate, place });
+        else place.left++;
       }
-      for (let rest = found; rest.length > 0 && taken.size < limit; ) {
-        const { chosen, left } = choose(rest, scans, taken, limit);
-        if (chosen.size === 0) break;
-        const takenHeads = await takeHeads([...chosen.values()].map(({ candidate }) => candidate));
-        for (const row of takenHeads) taken.set(row.visitor, { row, ...(chosen.get(row.visitor) as Chosen) });
-        for (const [visitor, { place }] of chosen) if (!taken.has(visitor)) place.left++;
-        // Another process was faster: the next ones. Otherwise two would have the rate of one.
-        rest = takenHeads.length < chosen.size ? left : [];
-      }
+      // Another process was faster: the next ones. Otherwise two would have the rate of one.
+      rest = heads.size < chosen.size ? left : [];
     }
     const all = [...taken.values()].sort(
       ({ candidate: one }, { candidate: other }) => one.step - other.step || one.turn - other.turn,
     );
-    const unreadable = all.filter(({ row }) => !contentsOf(row));
-    if (unreadable.length > 0) await giveUp(unreadable.map((each) => claimOf(each, since)));
-    const claims = all.filter((each) => !unreadable.includes(each)).map((each) => claimOf(each, since));
-    for (const claim of claims) underWay.set(claim.seq, claim);
-    return claims;
+    const claims = all.map((each) => ({ row: each.row, claim: claimOf(each, since) }));
+    const unreadable = claims.filter(({ row }) => !contentsOf(row)).map(({ claim }) => claim);
+    if (unreadable.length > 0) await giveUp(unreadable);
+    const readable = claims.map(({ claim }) => claim).filter((claim) => !unreadable.includes(claim));
+    for (const claim of readable) underWay.set(claim.seq, claim);
+    return readable;
   }
 
-  /** Takes those that are still as seen. Resolves to their heads, in order. */
-  async function takeHeads(seen: readonly Candidate[]): Promise<EventRow[]> {
-    const visitors = seen.map(({ visitor }) => visitor);
-    const order = new Map(visitors.map((visitor, nth) => [visitor, nth]));
-    const sorted = (rows: EventRow[]) =>
-      rows.sort((one, other) => (order.get(one.visitor) as number) - (order.get(other.visitor) as number));
-    const set = `update ${queues} set turn = ${CLAIMED}, due_at = ${now} + ${leaseMs}, claimed_by = ? where`;
-    if (words.isSerial) {
-      await database.write(`${set} visitor in (${marks(visitors)})`, [worker, ...visitors]);
-      const heads = seen.map(({ head }) => head);
-      return sorted(
-        await database.rows(`select ${EVENT} from ${events} e where e.seq in (${marks(heads)})`, heads),
-      );
-    }
-    const isAsSeen = `q.visitor in (${marks(visitors)}) and q.turn <> ${CLAIMED}
-      and (q.visitor, q.head, q.due_at) in (${marks(seen, "(?, ?, ?)")})`;
-    const values = [...visitors, ...seen.flatMap(({ visitor, head, due_at }) => [visitor, head, due_at])];
-    if (words.updatesInSelect) {
-      return sorted(
-        await database.rowsOnce(
-          `with own as (${set} visitor in (${marks(visitors)})
-             and visitor in (select q.visitor from ${queues} q where ${isAsSeen}${words.skipLocked}) returning head${words.durably})
-           select ${EVENT} from own join ${events} e on e.seq = own.head`,
-          [worker, ...visitors, ...values],
-        ),
-      );
-    }
+  /** Takes those that are still as seen. Resolves to their heads, by visitor. */
+  async function takeHeads(seen: ReadonlyMap<string, Chosen>): Promise<Map<string, EventRow>> {
+    const visitors = [...seen.keys()];
     return database.transaction(async (tx) => {
-      const heads = await tx.rows<EventRow>(
-        `select ${EVENT} from ${queues} q${words.byVisitor} join ${events} e on e.seq = q.head
-         where ${isAsSeen}${words.skipLocked}`,
-        values,
+      const rows = await tx.rows<EventRow & Pick<Candidate, "due_at" | "turn">>(
+        `select ${EVENT}, q.due_at, q.turn from ${queues} q${words.byVisitor} join ${events} e on e.seq = q.head
+         where q.visitor in (${marks(visitors)})${words.skipLocked}`,
+        visitors,
       );
-      if (heads.length > 0) {
-        const mine = heads.map(({ visitor }) => visitor);
-        await tx.write(`${set} visitor in (${marks(mine)})`, [worker, ...mine]);
+      const own = rows.filter(({ visitor, seq, due_at, turn }) => {
+        const { candidate } = seen.get(visitor) as Chosen;
+        return turn !== CLAIMED && seq === candidate.head && due_at === candidate.due_at;
+      });
+      if (own.length > 0) {
+        await tx.write(
+          `update ${queues} set turn = ${CLAIMED}, due_at = ${now} + ${leaseMs}, claimed_by = ? where visitor in (${marks(own)})`,
+          [worker, ...own.map(({ visitor }) => visitor)],
+        );
       }
-      return sorted(heads);
+      return new Map(own.map((row) => [row.visitor, row]));
     });
   }
 
@@ -211,9 +188,9 @@ export function createClaims(
     const [event, history] = [eventOf(row), historyOf(row) ?? UNTRIED];
     const { endpoint, due_at: dueAt } = candidate;
     const claim: QueueClaim = {
-      ...{ seq: Number(row.seq), visitor: row.visitor, endpoint, dueAt, lane, event, history },
-      interrupted: Number(row.interrupted) === 1,
-      queuedAt: Number(row.queued_at),
+      ...{ seq: row.seq, visitor: row.visitor, endpoint, dueAt, lane, event, history },
+      interrupted: row.interrupted === 1,
+      queuedAt: row.queued_at,
       leasedSince: since,
       isHeld: () => claim.leasedSince !== undefined && isHeldSince(claim.leasedSince, leaseMs, clock),
     };
@@ -224,17 +201,16 @@ export function createClaims(
   async function giveBackUnknown(): Promise<void> {
     const isUnknown = `turn = ${CLAIMED} and claimed_by = ? and head not in (${marks([0, ...underWay])})`;
     const values = [worker, 0, ...underWay.keys()];
-    const rows = await database.rows(
+    const rows = await database.rows<{ visitor: string }>(
       `select visitor from ${queues} where ${scope.condition} and ${isUnknown}`,
       [...scope.values, ...values],
     );
-    for (const { visitor } of rows) {
-      await database.write(
-        `update ${queues} set turn = ${rankInSql("urgency", "tried", "endpoint")}, due_at = ${now}, claimed_by = null
-         where visitor = ? and ${isUnknown}`,
-        [visitor, ...values],
-      );
-    }
+    if (rows.length === 0) return;
+    await database.write(
+      `update ${queues} set turn = ${rankInSql("urgency", "tried", "endpoint")}, due_at = ${now}, claimed_by = null
+       where visitor in (${marks(rows)}) and ${isUnknown}`,
+      [...rows.map(({ visitor }) => visitor), ...values],
+    );
   }
 
   return {

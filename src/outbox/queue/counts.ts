@@ -43,8 +43,9 @@ type Tally = Map<string, CountRow>;
 /**
  * How many events there are. The server counts them (`count`) now and then, because other processes
  * change them; in between, what this process does is added. A counter in the database would be one
- * row that every transaction of every host waits for. The numbers may be a second old, but they
- * include all that this process has stored and not settled: `flush` relies on that.
+ * row that every transaction of every host waits for. The numbers may be a second old, and too high
+ * by what this process changes during a count, but they include all that it has stored and not
+ * settled: `flush` relies on that.
  *
  * @param scope for whose events an outbox has bounds.
  */
@@ -52,11 +53,8 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, scope: S
   let tally: Tally = new Map();
   /** What this process has added since the server was last asked. */
   let recent: CountRow[] = [];
-  let changes = 0;
-  let underWay = 0;
   /** How often the numbers were replaced by the server's. */
-  let corrections = 0;
-  let isCounted = false;
+  let counted = 0;
   let taken = Promise.resolve();
 
   function sum(of: "number" | "bytes", isMeant: (row: CountRow) => boolean): number {
@@ -68,30 +66,15 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, scope: S
   function add(change: CountRow): void {
     addTo(tally, change);
     if (change.number > 0) recent.push(change);
-    changes += Math.abs(change.number);
   }
 
   async function countAgain(): Promise<void> {
-    const changesBefore = changes;
     recent = [];
-    const counted: Tally = new Map();
-    for (const row of await count()) addTo(counted, row);
-    const most = isCounted ? changes - changesBefore + underWay : 0;
-    isCounted = true;
-    const names = [...new Set([...tally.keys(), ...counted.keys()])];
-    const numberIn = (all: Tally, name: string) => all.get(name)?.number ?? 0;
-    if (
-      most > 0 &&
-      names.every((name) => Math.abs(numberIn(tally, name) - numberIn(counted, name)) <= most)
-    ) {
-      for (const [name, row] of tally)
-        tally.set(name, { ...row, at: row.number === 0 ? null : (counted.get(name)?.at ?? row.at) });
-      return;
-    }
-    corrections++;
-    tally = counted;
-    // The server may have counted some of them. Until the next count, too many is better than too few.
-    for (const each of recent) addTo(tally, each);
+    const fresh: Tally = new Map();
+    // The server may have counted some of the recent. Too many is better than too few.
+    for (const row of [...(await count()), ...recent]) addTo(fresh, row);
+    counted++;
+    tally = fresh;
   }
 
   return {
@@ -106,35 +89,16 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, scope: S
     deadBytes: (): number => sum("bytes", (row) => scope.has(row) && isDead(row)),
     sum,
     add,
-    /**
-     * Runs work that changes the numbers, by `most` at once. A simultaneous count may or may not
-     * include that.
-     *
-     * @param effect what the work has changed.
-     */
-    async during<T>(
-      work: () => Promise<T>,
-      effect: (result: T) => readonly CountRow[] = () => [],
-      most = 1,
-    ): Promise<T> {
-      const before = corrections;
-      underWay += most;
-      try {
-        const result = await work();
-        // The server's numbers may lack already what has left meanwhile.
-        for (const each of effect(result)) if (each.number > 0 || corrections === before) add(each);
-        return result;
-      } finally {
-        underWay -= most;
-        changes += most;
-      }
+    /** Runs work, and adds what it has changed. */
+    async during<T>(work: () => Promise<T>, effect: (result: T) => readonly CountRow[]): Promise<T> {
+      const before = counted;
+      const result = await work();
+      // The server's numbers may lack already what has left meanwhile.
+      for (const each of effect(result)) if (each.number > 0 || counted === before) add(each);
+      return result;
     },
-    /**
-     * Makes the server count. Its numbers may lack or include what this process changes before the
-     * answer: only if one differs by more than that are they taken.
-     */
+    /** Makes the server count. Never two at once: the answers could come in the wrong order. */
     take(): Promise<void> {
-      // Never two at once: the answers could come in the wrong order.
       const next = taken.then(countAgain);
       taken = next.catch(() => {});
       return next;

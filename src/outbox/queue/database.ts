@@ -22,8 +22,6 @@ export interface Statement {
  */
 export interface Database extends Statements {
   readonly words: Words;
-  /** `rows`, but not repeated: for a statement that has an effect each time. */
-  rowsOnce: Statements["rows"];
   /**
    * Runs work in one transaction: all of it or nothing. Each statement sees what was committed
    * before it began. Runs it again after a deadlock, but not if the connection was lost.
@@ -71,16 +69,6 @@ export interface Words {
   /** Instead of `forUpdate`: passes over rows that another transaction has locked. */
   readonly skipLocked: string;
   /**
-   * Whether a claim and all before it are one transaction that runs alone, as in the disk outbox.
-   * No server's is.
-   */
-  readonly isSerial: boolean;
-  /**
-   * Whether `update … returning` can be a part of a `select`; then `durably` follows its columns.
-   */
-  readonly updatesInSelect: boolean;
-  readonly durably: string;
-  /**
    * After the table's name and alias: makes the planner use an index. Each prevents a slow plan.
    */
   readonly byVisitor: string;
@@ -105,9 +93,6 @@ export interface Words {
 export const USUAL = {
   forUpdate: " for update",
   skipLocked: " for update skip locked",
-  isSerial: false,
-  updatesInSelect: false,
-  durably: "",
   byVisitor: "",
   byVisitorAndKind: "",
   ofQueued: "",

@@ -17,7 +17,6 @@ import {
   conditions,
   contentsOf,
   DEAD,
-  DONE,
   dataOf,
   EVENT,
   type EventRow,
@@ -78,14 +77,14 @@ export function createDeadLetters(
     const revived = (row: MovedRow) => {
       const { event, history } = contentsOf(row) as Contents;
       // As it was.
-      if (isNeverSent) return { event, queuedAt: Number(row.queued_at), history, isDue: true };
+      if (isNeverSent) return { event, queuedAt: row.queued_at, history, isDue: true };
       const maybeTaken = row.reason === "unconfirmed" || history.maybeTaken;
-      return { event, queuedAt: Number(row.now), history: { ...UNTRIED, maybeTaken }, isDue: true };
+      return { event, queuedAt: row.now, history: { ...UNTRIED, maybeTaken }, isDue: true };
     };
     const { moved } = await changing(
       () =>
         database.transaction((tx) =>
-          chores.move(tx, where, [...values, ...ids], revived, (found) => found.filter(contentsOf)),
+          chores.move(tx, where, [...values, ...ids], revived, (_, found) => found.filter(contentsOf)),
         ),
       (done) =>
         done.moved.flatMap((row) => [
@@ -97,10 +96,12 @@ export function createDeadLetters(
     return moved.length;
   }
 
-  /** The ids of dead letters, those of the oldest events first. */
-  async function oldestFirst({ text, values }: ReturnType<typeof selected>): Promise<string[]> {
+  async function idsOf(
+    { text, values }: ReturnType<typeof selected>,
+    order: "created_at" | "at_ms",
+  ): Promise<string[]> {
     const found = await database.rows<{ id: string }>(
-      `select id from ${events} where ${text} order by created_at, seq`,
+      `select id from ${events} where ${text} order by ${order}, seq`,
       values,
     );
     return found.map(({ id }) => id);
@@ -124,21 +125,21 @@ export function createDeadLetters(
             values,
           );
           if (found.length > 0) {
-            const set = `update ${events} set ${forgotten(DONE, now, rememberMs)} where seq in (${marks(found)})`;
+            const set = `update ${events} set ${forgotten("'discarded'", now, rememberMs)} where seq in (${marks(found)})`;
             await tx.write(set, seqsOf(found));
           }
           return found;
         }),
       (found) => found.map((row) => buried(row, -1)),
     );
-    return removed.map((row) => ({ event: eventOf(row), size: Number(row.size) }));
+    return removed.map((row) => ({ event: eventOf(row), size: row.size }));
   }
 
   /** The ids of what `retryAll` means. */
   function retried(filter: DeadLetterFilter = {}): Promise<string[]> {
     const { text, values } = selected(filter);
     const isMeant = filter.reason === undefined ? `${text} and reason <> 'unconfirmed'` : text;
-    return oldestFirst({ text: isMeant, values });
+    return idsOf({ text: isMeant, values }, "created_at");
   }
 
   const deadLetters: DeadLetters = {
@@ -153,7 +154,7 @@ export function createDeadLetters(
         const { id, destination, kind, createdAt } = eventOf(row, {});
         const death = { reason: row.reason, attempts: 0, ...objectFromJson(row.death) };
         const event = eventOrUnreadable(dataOf(row));
-        return { id, destination, kind, createdAt, ...event, ...death, diedAt: Number(row.at_ms) };
+        return { id, destination, kind, createdAt, ...event, ...death, diedAt: row.at_ms };
       });
     },
     async sums(filter = {}) {
@@ -165,18 +166,10 @@ export function createDeadLetters(
         values,
       );
       return found.map(({ kind, reason, number, amount }) => ({
-        ...{ kind: kindOfPriority(Number(kind)), reason },
-        ...{ count: Number(number), amount: Number(amount ?? 0) },
+        ...{ kind: kindOfPriority(kind), reason, count: number, amount: amount ?? 0 },
       }));
     },
-    async ids(filter = {}) {
-      const { text, values } = selected(filter);
-      const found = await database.rows<{ id: string }>(
-        `select id from ${events} where ${text} order by at_ms, seq`,
-        values,
-      );
-      return found.map(({ id }) => id);
-    },
+    ids: (filter = {}) => idsOf(selected(filter), "at_ms"),
     retry: async (id) => (await retryThese([id])) > 0,
     retryAll: async (filter) => retryThese(await retried(filter)),
     discard: async (id) => (await remove(selected({ id }), 1)).length > 0,
@@ -199,6 +192,6 @@ export function createDeadLetters(
 /** What the counts change by if a dead letter comes, or leaves. */
 function buried(row: LetterRow | MovedRow, number: 1 | -1) {
   return changeOf(eventOf(row, {}), row.reason as DeathReason, number, {
-    bytes: number * Number(row.size),
+    bytes: number * row.size,
   });
 }

@@ -117,17 +117,13 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
 
   /** Gives rows that are there their places. */
   async function update(tx: Statements, seqs: readonly number[], rows: readonly Row[]): Promise<void> {
-    const set = OF_PLACE.map(
-      (column) => `${column} = case seq ${seqs.map(() => "when ? then ?").join(" ")} end`,
-    );
-    const values = OF_PLACE.flatMap((column) =>
-      seqs.flatMap((seq, nth) => [seq, (rows[nth] as Row)[column]]),
-    );
-    await tx.write(
-      `update ${events} set ${set.join(", ")}, size = length(data), interrupted = 0, reason = null, death = null
-       where seq in (${marks(seqs)})`,
-      [...values, ...seqs],
-    );
+    const set = OF_PLACE.map((column) => `${column} = ?`).join(", ");
+    for (const [nth, row] of rows.entries()) {
+      await tx.write(
+        `update ${events} set ${set}, size = length(data), interrupted = 0, reason = null, death = null where seq = ?`,
+        [...OF_PLACE.map((column) => row[column]), seqs[nth] as number],
+      );
+    }
   }
 
   /** Whether an event waits for its `notBefore`. */
@@ -136,7 +132,7 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
     incoming: readonly Incoming[],
   ): Promise<(each: Incoming) => boolean> {
     const time = incoming.some(({ event }) => notBeforeOf(event) !== undefined)
-      ? Number((await tx.rows(`select ${now} as now`))[0].now)
+      ? (await tx.rows(`select ${now} as now`))[0].now
       : 0;
     return ({ event, isDue }) => !isDue && (notBeforeOf(event) ?? 0) > time;
   }
@@ -178,10 +174,10 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
     for (const [nth, each] of incoming.entries()) {
       const row = stored[nth];
       // A repeated append finds what it has stored, and that may have left its queue since.
-      if (!row || Number(row.state) !== QUEUED) continue;
+      if (!row || row.state !== QUEUED) continue;
       const place = places[nth] as Place;
       const first = heads.get(place.visitor);
-      const own = headOf(each, Number(row.seq), place);
+      const own = headOf(each, row.seq, place);
       if (!first) heads.set(place.visitor, own);
       else {
         first.place = place.last;
@@ -198,7 +194,7 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
       [...heads.keys()].sort().map((visitor) => heads.get(visitor) as object),
     );
     // Their queues are locked already.
-    const crowded = places.filter((_, nth) => Number(stored[nth]?.clicks) > CLICKS_OF_A_VISITOR);
+    const crowded = places.filter((_, nth) => stored[nth]?.clicks > CLICKS_OF_A_VISITOR);
     return {
       stored: stored.map((row) => (row ? "queued" : "duplicate")),
       shed: crowded.length > 0 ? await shedClicks(tx, crowded) : [],

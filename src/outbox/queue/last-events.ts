@@ -35,19 +35,16 @@ export async function lastEventsIn(database: Database, limit: number): Promise<L
   );
   return rows.map((row) => {
     const state = stateOf(row);
-    const until = Number(row.state) === SCHEDULED ? row.at_ms : state === "waiting" ? row.due_at : null;
-    return {
-      ...{ id: row.id, kind: kindOfPriority(Number(row.kind)), state, reason: row.reason },
-      at: Number(state === "dead" ? row.at_ms : row.created_at),
-      until: until === null ? null : Number(until),
-    };
+    const until = row.state === SCHEDULED ? row.at_ms : state === "waiting" ? row.due_at : null;
+    const at = state === "dead" ? row.at_ms : row.created_at;
+    return { id: row.id, kind: kindOfPriority(row.kind), state, at, until, reason: row.reason };
   });
 }
 
 function stateOf({ state, seq, head, turn }: Row): LastEvent["state"] {
-  if (Number(state) === DEAD) return "dead";
-  if (Number(state) > DEAD) return "known";
-  if (Number(state) !== QUEUED) return "waiting";
-  if (Number(head) !== Number(seq)) return "behind";
-  return Number(turn) === CLAIMED ? "under-way" : "waiting";
+  if (state === DEAD) return "dead";
+  if (state > DEAD) return "known";
+  if (state !== QUEUED) return "waiting";
+  if (head !== seq) return "behind";
+  return turn === CLAIMED ? "under-way" : "waiting";
 }

@@ -14,8 +14,6 @@ export interface QueueClaim extends Claim {
   readonly dueAt: number;
   /** When its last claim or renewal was requested; `undefined`: not by this thread, or lost. */
   leasedSince: Moment | undefined;
-  /** Whether a settlement of it was asked for before. */
-  isAsked?: boolean;
   isHeld(): boolean;
 }
 
@@ -71,7 +69,7 @@ export function createLeases(
           );
         }
         const all = found.length < claims.length ? await tx.rows(select, [worker, ...visitors]) : found;
-        return [found, all].map((rows) => new Set(rows.map(({ head }) => Number(head))));
+        return [found, all].map((rows) => new Set(rows.map(({ head }) => head)));
       });
       for (const claim of claims) {
         if (renewed?.has(claim.seq)) claim.leasedSince = since;

@@ -4,19 +4,7 @@ import type { Counts } from "./counts.js";
 import type { Database } from "./database.js";
 import type { createQueues } from "./queues.js";
 import { CLAIMED } from "./ranks.js";
-import {
-  CANCELLED,
-  DEAD,
-  DONE,
-  EVENT,
-  type EventRow,
-  eventOf,
-  forgotten,
-  marks,
-  QUEUED,
-  SCHEDULED,
-  seqsOf,
-} from "./rows.js";
+import { DEAD, EVENT, type EventRow, eventOf, forgotten, marks, QUEUED, SCHEDULED, seqsOf } from "./rows.js";
 import type { Scope } from "./scope.js";
 
 const AT_ONCE = 500;
@@ -56,11 +44,10 @@ export function createPersonal(
     const found = rows.flatMap((row): PersonalEvent[] => {
       const data = objectFromJson(row.data);
       if (!data) return [];
-      const isDead = Number(row.state) === DEAD;
-      const state = isDead ? "dead" : Number(row.under_way) === 1 ? "under-way" : "waiting";
+      const state = row.state === DEAD ? "dead" : row.under_way === 1 ? "under-way" : "waiting";
       return [personalEventOf(eventOf(row, data), state)];
     });
-    return { found, next: rows.length === AT_ONCE ? Number(rows.at(-1)?.seq) : undefined };
+    return { found, next: rows.length === AT_ONCE ? rows.at(-1)?.seq : undefined };
   }
 
   return {
@@ -70,34 +57,32 @@ export function createPersonal(
       const destinations = [...new Set(found.map(({ destination }) => destination))];
       const which = `destination in (${marks(destinations)}) and id in (${marks(found)}) and state <= ${DEAD}`;
       const values = [...destinations, ...found.map(({ id }) => id)];
-      const removed = await counts.during(() =>
-        database.transaction(async (tx) => {
-          // Waits until events that are getting places have them. By `seq`: MySQL could otherwise wait
-          // for a host's open transaction.
-          const others = await tx.rows(
-            `select seq from ${events} where ${which} and state <> ${QUEUED}`,
-            values,
+      const removed = await database.transaction(async (tx) => {
+        // Waits until events that are getting places have them. By `seq`: MySQL could otherwise wait
+        // for a host's open transaction.
+        const others = await tx.rows(
+          `select seq from ${events} where ${which} and state <> ${QUEUED}`,
+          values,
+        );
+        if (others.length > 0) {
+          await tx.rows(
+            `select seq from ${events}${byVisitor} where seq in (${marks(others)}) order by seq${forUpdate}`,
+            seqsOf(others),
           );
-          if (others.length > 0) {
-            await tx.rows(
-              `select seq from ${events}${byVisitor} where seq in (${marks(others)}) order by seq${forUpdate}`,
-              seqsOf(others),
-            );
-          }
-          const rows = await tx.rows(`select seq, visitor from ${events} where ${which}`, values);
-          const locked = await visitors.lock(tx, rows);
-          const heads = [...locked.values()].filter(({ turn }) => turn === CLAIMED).map(({ head }) => head);
-          const state = `case state when ${SCHEDULED} then ${CANCELLED} else ${DONE} end`;
-          const number = await tx.write(
-            // An erased event says nothing about its endpoint: see unanswered.ts.
-            `update ${events} set ${forgotten(state, now, rememberMs)}, reason = coalesce(reason, 'erased')
+        }
+        const rows = await tx.rows(`select seq, visitor from ${events} where ${which}`, values);
+        const locked = await visitors.lock(tx, rows);
+        const heads = [...locked.values()].filter(({ turn }) => turn === CLAIMED).map(({ head }) => head);
+        // It says nothing about its endpoint: see unanswered.ts.
+        const reason = `case state when ${SCHEDULED} then 'cancelled' else 'erased' end`;
+        const number = await tx.write(
+          `update ${events} set ${forgotten(reason, now, rememberMs)}
              where seq in (${marks([0, ...rows])}) and state <= ${DEAD} and seq not in (${marks([0, ...heads])})`,
-            [0, ...seqsOf(rows), 0, ...heads],
-          );
-          await visitors.refresh(tx, locked);
-          return number;
-        }),
-      );
+          [0, ...seqsOf(rows), 0, ...heads],
+        );
+        await visitors.refresh(tx, locked);
+        return number;
+      });
       await counts.take();
       return removed;
     },

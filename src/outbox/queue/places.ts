@@ -12,9 +12,6 @@ export interface Place {
   readonly last: number;
 }
 
-// All names of the events that one statement stores.
-const NAMES_AT_ONCE = 500;
-
 /** A visitor's names: a session, a click id. An event that has neither is a visitor of its own. */
 function namesOf({ id, destination, data: { clickId, sessionId } }: OutboxEvent): string[] {
   const names = [...(sessionId ? [`s${sessionId}`] : []), ...(clickId ? [`c${clickId}`] : [])];
@@ -33,18 +30,17 @@ export function createPlaces({ words }: Pick<Database, "words">) {
     const by = (column: "alias" | "alias_2") =>
       `(select min(e.visitor) from ${events} e${words.byAlias(column)}
         where e.state = ${QUEUED} and e.${column} is not null and e.${column} = n.name)`;
-    for (let from = 0; from < names.length; from += NAMES_AT_ONCE) {
-      const asked = names.slice(from, from + NAMES_AT_ONCE);
+    if (names.length > 0) {
       // With a limit, a planner looks for each visitor once.
       const rows = await tx.rows<{ name: string; visitor: string | null; last: number | null }>(
-        `with n (name) as (${words.list(asked.length)})
+        `with n (name) as (${words.list(names.length)})
          select v.name, v.visitor, (select q.place from ${queues} q${words.byVisitor} where q.visitor = v.visitor) as last
          from (select n.name, coalesce((select q.visitor from ${queues} q${words.byVisitor} where q.visitor = n.name),
-           ${by("alias")}, ${by("alias_2")}) as visitor from n limit ${NAMES_AT_ONCE}) as v`,
-        asked,
+           ${by("alias")}, ${by("alias_2")}) as visitor from n limit ${names.length}) as v`,
+        names,
       );
       for (const { name, visitor, last } of rows)
-        if (visitor !== null) known.set(name, { visitor, last: Number(last) });
+        if (visitor !== null) known.set(name, { visitor, last: last ?? 0 });
     }
     return all.map((event) => {
       const names = namesOf(event);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
 import { kindOfPriority, priorityOf } from "../../conversion/kinds.js";
-import { HELD } from "../dead-letters.js";
+import { type DeathReason, HELD } from "../dead-letters.js";
 import type { TwoClocks } from "../lease.js";
 import type { CancelOutcome } from "../outbox.js";
 import { createChores } from "./chores.js";
@@ -17,9 +17,9 @@ import { createQueues } from "./queues.js";
 import { CLAIMED } from "./ranks.js";
 import {
   asciiJson,
-  CANCELLED,
   conditions,
   DEAD,
+  DONE,
   deathSizeOf,
   EVENT,
   type EventRow,
@@ -103,26 +103,16 @@ export function createQueue(
 
   /** Resolves to whether each verdict had an effect. */
   async function settle(settled: readonly Settlement[]): Promise<boolean[]> {
-    const repeated = new Set(settled.map(([claim]) => claim).filter(({ isAsked }) => isAsked));
-    for (const [claim] of settled) claim.isAsked = true;
-    const leaves = ([, { type }]: Settlement) => type === "delivered" || type === "dead";
     const effects = await counts.during(
-      async () => {
-        const done = await database.transaction((tx) =>
-          settleIn(tx, settled, (claim) => repeated.has(claim)),
-        );
-        // If this fails, nothing is counted: the repetition counts.
-        await reviveUnsent(settled);
-        return done;
-      },
-      (done) => settled.flatMap((each, nth) => (done[nth]?.hasLeft ? leaving(each) : [])),
-      settled.filter(leaves).length,
+      () => database.transaction((tx) => settleIn(tx, settled)),
+      (done) => settled.flatMap((each, nth) => (done[nth] === "done" ? leaving(each) : [])),
     );
+    await reviveUnsent(settled);
     for (const [nth, [{ seq, event }, verdict]] of settled.entries()) {
       underWay.delete(seq);
-      if (verdict.type === "dead" && effects[nth]?.hasLeft) onDeath(deathSizeOf(event, verdict));
+      if (verdict.type === "dead" && effects[nth] === "done") onDeath(deathSizeOf(event, verdict));
     }
-    return effects.map(({ isActedOn }) => isActedOn);
+    return effects.map((effect) => effect !== "none");
   }
 
   /** Another process may have made dead letters of payments that were never sent. */
@@ -133,22 +123,19 @@ export function createQueue(
     }
   }
 
-  /** On a server, none has bounds by bytes. */
-  const bytesOf = (event: OutboxEvent) => (words.isSerial ? sizeOf(event) : 0);
-  const gone = (event: OutboxEvent) => changeOf(event, "queued", -1, { bytes: -bytesOf(event) });
+  const gone = (event: OutboxEvent) => changeOf(event, "queued", -1, { bytes: -sizeOf(event) });
 
   function leaving([{ event }, verdict]: Settlement): CountRow[] {
-    const left = gone(event);
-    if (verdict.type !== "dead") return [left];
-    return [left, changeOf(event, verdict.reason, 1, { bytes: deathSizeOf(event, verdict) })];
+    if (verdict.type === "delivered") return [gone(event)];
+    if (verdict.type !== "dead") return [];
+    return [gone(event), changeOf(event, verdict.reason, 1, { bytes: deathSizeOf(event, verdict) })];
   }
 
   async function changing<Done extends Pick<Enqueued, "shed">>(
     work: () => Promise<Done>,
     effect: (done: Done) => readonly CountRow[] = () => [],
-    most?: number,
   ): Promise<Done> {
-    const done = await counts.during(work, (each) => [...effect(each), ...each.shed.map(gone)], most);
+    const done = await counts.during(work, (each) => [...effect(each), ...each.shed.map(gone)]);
     for (const event of done.shed) onShed(event);
     return done;
   }
@@ -163,9 +150,8 @@ export function createQueue(
       () => repeatWhereLost(store, database.isLost),
       (done) =>
         incoming.flatMap(({ event }, nth) =>
-          done.stored[nth] === "queued" ? [storedChange(event, clock.now(), bytesOf(event))] : [],
+          done.stored[nth] === "queued" ? [storedChange(event, clock.now(), sizeOf(event))] : [],
         ),
-      incoming.length,
     );
     return stored;
   }
@@ -187,49 +173,45 @@ export function createQueue(
          min(case when state = ${NEW} then created_at else at_ms end) as at_ms, sum(size) as bytes
        from ${events}${by} where ${states} group by destination, state, kind, reason`;
     // Two parts: each is what one index has.
-    const rows = await database.rows(
+    const rows = await database.rows<
+      Record<"destination" | "state" | "kind" | "number" | "at_ms" | "bytes", number> & {
+        reason: DeathReason;
+      }
+    >(
       `${select(`state = ${QUEUED}`, words.ofQueued)} union all ${select(`state in (${NEW}, ${SCHEDULED}, ${DEAD}) and state <> ${QUEUED}`)}`,
     );
-    return rows.map((row) => {
-      const state = Number(row.state);
-      return {
-        destination: Number(row.destination),
-        kind: kindOfPriority(Number(row.kind)),
-        name: state === DEAD ? row.reason : state === SCHEDULED ? "scheduled" : "queued",
-        number: Number(row.number),
-        bytes: Number(row.bytes),
-        at: Number(row.at_ms),
-      };
+    return rows.map(({ state, kind, reason, at_ms: at, ...row }) => {
+      const name = state === DEAD ? reason : state === SCHEDULED ? "scheduled" : "queued";
+      return { ...row, kind: kindOfPriority(kind), name, at };
     });
   }
 
   /** Withdraws a scheduled payment, even if it has no place yet. */
   async function cancel(id: string): Promise<CancelOutcome> {
     const { text: isIt, values } = conditions({ destination: scope.clientId, id });
-    const withdraw = async (tx: Statements) => {
+    const withdraw = async (tx: Statements): Promise<{ outcome: CancelOutcome; change?: CountRow }> => {
       // By `seq`: waits only while a process gives the payment its place, and for no host's transaction.
       const [known] = await tx.rows<EventRow>(`select seq from ${events} where ${isIt}`, values);
-      if (!known) return { state: undefined };
-      const [row] = await tx.rows<EventRow & { state: number }>(
-        `select ${EVENT}, e.state from ${events} e where seq = ?${words.forUpdate}`,
+      if (!known) return { outcome: "unknown" };
+      const [row] = await tx.rows<EventRow & { state: number; reason: string | null }>(
+        `select ${EVENT}, e.state, e.reason from ${events} e where seq = ?${words.forUpdate}`,
         seqsOf([known]),
       );
-      const state = Number(row?.state);
-      const isNew = state === NEW && notBeforeOf(eventOf(row as EventRow)) !== undefined;
-      if (!row || !(isNew || state === SCHEDULED)) return { state };
-      const set = `update ${events} set ${forgotten(CANCELLED, now, rememberMs)} where seq = ?`;
+      if (row?.state === DONE && row.reason === "cancelled") return { outcome: "cancelled" };
+      const isNew = row?.state === NEW && notBeforeOf(eventOf(row)) !== undefined;
+      if (!row || !(isNew || row.state === SCHEDULED)) return { outcome: "sent" };
+      const set = `update ${events} set ${forgotten("'cancelled'", now, rememberMs)} where seq = ?`;
       await tx.write(set, seqsOf([row]));
       return {
-        state: CANCELLED,
+        outcome: "cancelled",
         change: changeOf(eventOf(row, {}), isNew ? "queued" : "scheduled", -1),
       };
     };
-    const { state } = await counts.during(
+    const { outcome } = await counts.during(
       () => repeatWhereLost(() => database.transaction(withdraw), database.isLost),
       ({ change }) => (change ? [change] : []),
     );
-    if (state === undefined) return "unknown";
-    return state === CANCELLED ? "cancelled" : "sent";
+    return outcome;
   }
 
   const holding = {
@@ -240,7 +222,7 @@ export function createQueue(
          where ${scope.condition} and turn = ${CLAIMED} and due_at > ${now}`,
         scope.values,
       );
-      return row?.ms == null ? null : Number(row.ms);
+      return row?.ms ?? null;
     },
     /** Turns the first queued payments into unconfirmed dead letters. Resolves to their number. */
     hold: (limit: number): Promise<number> =>

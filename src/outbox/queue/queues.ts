@@ -12,6 +12,14 @@ export interface QueueRow {
   readonly claimed_by: string | null;
 }
 
+interface Next {
+  readonly seq: number;
+  readonly visitor: string;
+  readonly state: number;
+  readonly endpoint: number;
+  readonly history: string | null;
+}
+
 /** Locks rows of `queues`, and finds their next heads once events have left. */
 export function createQueues({ words }: Pick<Database, "words">) {
   const { events, queues, now } = words;
@@ -33,67 +41,49 @@ export function createQueues({ words }: Pick<Database, "words">) {
          where visitor in (${marks(sorted)}) order by visitor${words.forUpdate}`,
         sorted,
       );
-      const numbers = (row: QueueRow) => ({
-        head: Number(row.head),
-        urgency: Number(row.urgency),
-        endpoint: Number(row.endpoint),
-        turn: Number(row.turn),
-      });
-      return new Map(locked.map((row) => [row.visitor, { ...row, ...numbers(row) }]));
+      return new Map(locked.map((row) => [row.visitor, row]));
     },
     /** Events have left these locked queues: removes the empty ones, and finds the next heads. */
     async refresh(tx: Statements, locked: ReadonlyMap<string, QueueRow>): Promise<void> {
       const visitors = [...locked.keys()];
       if (visitors.length === 0) return;
-      const rows = await tx.rows(
+      const rows = await tx.rows<Record<string, number | null> & { readonly visitor: string }>(
         `select q.visitor, ${PRIORITIES.map(firstOf).join(", ")} from ${queues} q${words.byVisitor}
          where q.visitor in (${marks(visitors)})`,
         visitors,
       );
       const empty: string[] = [];
-      /** The first event of each visitor and kind. */
-      const firsts = new Set<number>();
+      const seqs = [...locked.values()].map(({ head }) => head);
       const urgencies = new Map<string, number>();
       for (const row of rows) {
         const present = PRIORITIES.filter((kind) => row[`first_${kind}`] !== null);
         if (present.length === 0) empty.push(row.visitor);
         else urgencies.set(row.visitor, Math.max(...present));
-        for (const kind of present) firsts.add(Number(row[`first_${kind}`]));
+        for (const kind of present) seqs.push(row[`first_${kind}`] as number);
       }
       // A statement of its own: otherwise MySQL locks the events that it looks at.
       if (empty.length > 0) {
         await tx.write(`delete from ${queues} where visitor in (${marks(empty)})`, empty);
       }
-      if (firsts.size === 0) return;
-      const seqs = [...new Set([...firsts, ...[...locked.values()].map(({ head }) => head)])];
-      const found = await tx.rows(
+      if (urgencies.size === 0) return;
+      const found = await tx.rows<Next>(
         `select seq, visitor, state, endpoint, history from ${events} where seq in (${marks(seqs)})
          order by place, seq`,
         seqs,
       );
-      const isHead = ({ visitor, seq }: (typeof found)[0]) => locked.get(visitor)?.head === Number(seq);
-      const next = new Map<string, (typeof found)[0]>();
-      for (const row of found.filter(({ state }) => Number(state) === QUEUED)) {
-        // A head that is there stays, even if an event before it came later.
-        if (isHead(row) || !next.has(row.visitor)) next.set(row.visitor, row);
-      }
-      for (const [visitor, row] of next) {
-        const urgency = urgencies.get(visitor);
-        // The queue stays as urgent as it was.
-        if (isHead(row) || urgency === undefined) continue;
+      const waiting = found.filter(({ state }) => state === QUEUED);
+      for (const [visitor, urgency] of urgencies) {
+        const own = waiting.filter((row) => row.visitor === visitor);
+        const [next] = own;
+        // A head that is there stays, even if an event before it came later. So does its urgency.
+        if (!next || own.some(({ seq }) => seq === locked.get(visitor)?.head)) continue;
+        const { seq, endpoint } = next;
         // It may be unreadable, until it is claimed.
-        const wasTried = (historyOf(row)?.triedAt ?? 0) > 0;
+        const wasTried = (historyOf(next)?.triedAt ?? 0) > 0;
         await tx.write(
           `update ${queues} set head = ?, urgency = ?, endpoint = ?, tried = ?, turn = ?, due_at = ${now}, claimed_by = null
            where visitor = ?`,
-          [
-            Number(row.seq),
-            urgency,
-            Number(row.endpoint),
-            Number(wasTried),
-            rankOf(urgency, wasTried, Number(row.endpoint)),
-            visitor,
-          ],
+          [seq, urgency, endpoint, Number(wasTried), rankOf(urgency, wasTried, endpoint), visitor],
         );
       }
     },

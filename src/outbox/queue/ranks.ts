@@ -2,7 +2,6 @@ import { LEAST_URGENT_FIRST, priorityOf } from "../../conversion/kinds.js";
 import { ENDPOINTS, type Endpoint, kindOf } from "../../service/endpoints.js";
 import type { Lane } from "../claim.js";
 import { type ClaimStep, claimStepsOf } from "../claim-steps.js";
-import type { Value } from "./database.js";
 
 /*
  * A queue's rank (the column `turn`: `rank` is a word of MySQL's) is its place in a claim: the least
@@ -35,62 +34,48 @@ export function rankInSql(urgency: string, tried: string, endpoint: string): str
 
 export const endpointNumber = (endpoint: Endpoint): number => ENDPOINTS.indexOf(endpoint);
 
-/** All that a queue can have: its head is never more urgent than the queue. */
-const POSSIBLE = LEAST_URGENT_FIRST.flatMap((urgency) =>
-  ENDPOINTS.filter((each) => priorityOf(kindOf(each)) <= priorityOf(urgency)).flatMap((each) =>
-    [false, true].map((wasTried) => rankOf(priorityOf(urgency), wasTried, endpointNumber(each))),
-  ),
-);
+/** All that a queue of this urgency can have: its head is never more urgent than the queue. */
+export function ranksOf(urgency: number): number[] {
+  return ENDPOINTS.filter((each) => priorityOf(kindOf(each)) <= urgency).flatMap((each) =>
+    [false, true].map((wasTried) => rankOf(urgency, wasTried, endpointNumber(each))),
+  );
+}
+
+const POSSIBLE = LEAST_URGENT_FIRST.map(priorityOf).flatMap(ranksOf);
 
 /** A range of the index: of one step of a claim, or of several that follow each other. */
 export interface Scan {
   /** By the number of the endpoint. */
   readonly places: Map<number, ClaimStep["place"]>;
-  /** SQL, and its values. */
-  readonly where: string;
-  readonly values: readonly Value[];
+  readonly from: number;
+  to: number;
   readonly newestFirst: boolean;
+  readonly newWithinMs: number | undefined;
   readonly limit: number;
-  /** The last rank of a plain scan, which the next step may continue. */
-  readonly lastRank?: number;
 }
 
 /** The scans of a claim, in order. Lanes without a limit of their own share theirs. */
-export function scansOf(lanes: readonly Lane[], limit: number, now: string): Scan[] {
+export function scansOf(lanes: readonly Lane[], limit: number): Scan[] {
   const scans: Scan[] = [];
-  for (const step of claimStepsOf(lanes)) {
+  for (const { urgency, which, place } of claimStepsOf(lanes)) {
+    const { endpoint, newestFirst = false, newWithinMs, limit: laneLimit } = place.lane;
+    const number = endpointNumber(endpoint);
+    const rank = rankOf(priorityOf(urgency), which !== "untried", number);
+    const next: Scan = {
+      ...{ places: new Map([[number, place]]), from: rank, to: rank, newWithinMs },
+      ...{ newestFirst: newestFirst && which === "untried", limit: Math.min(limit, laneLimit) },
+    };
     const before = scans.at(-1);
-    const next = scanOf(step, limit, now);
-    if (
-      before?.lastRank !== undefined &&
-      next.lastRank !== undefined &&
-      follows(next.lastRank, before.lastRank)
-    ) {
-      const places = new Map([...before.places, ...next.places]);
-      scans[scans.length - 1] = {
-        ...before,
-        places,
-        values: [before.values[0] as Value, next.lastRank],
-        lastRank: next.lastRank,
-      };
+    if (before && [before, next].every((each) => isPlain(each, limit)) && follows(rank, before.to)) {
+      before.places.set(number, place);
+      before.to = rank;
     } else scans.push(next);
   }
   return scans;
 }
 
-function scanOf({ urgency, which, place }: ClaimStep, limit: number, now: string): Scan {
-  const { endpoint, newestFirst = false, newWithinMs, limit: laneLimit } = place.lane;
-  const number = endpointNumber(endpoint);
-  const rank = rankOf(priorityOf(urgency), which !== "untried", number);
-  const scan = { places: new Map([[number, place]]), newestFirst: false, limit: Math.min(limit, laneLimit) };
-  const isNewestFirst = newestFirst && which === "untried";
-  if (newWithinMs !== undefined) {
-    const where = `turn = ? and due_at >= ${now} - ?`;
-    return { ...scan, where, values: [rank, newWithinMs], newestFirst: isNewestFirst };
-  }
-  if (laneLimit < limit || isNewestFirst)
-    return { ...scan, where: "turn = ?", values: [rank], newestFirst: isNewestFirst };
-  return { ...scan, where: "turn between ? and ?", values: [rank, rank], lastRank: rank };
+function isPlain(scan: Scan, limit: number): boolean {
+  return !scan.newestFirst && scan.newWithinMs === undefined && scan.limit === limit;
 }
 
 function follows(rank: number, before: number): boolean {

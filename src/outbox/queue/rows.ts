@@ -7,14 +7,13 @@ import type { Value } from "./database.js";
 
 /**
  * The states of an event: see README.md. Statements compare the numbers: up to `QUEUED` an event
- * may be sent, up to `DEAD` its row has all of it, and from `DONE` on the id alone.
+ * may be sent, up to `DEAD` its row has all of it, and of one that is `DONE` the id alone.
  */
 export const NEW = 0;
 export const QUEUED = 1;
 export const SCHEDULED = 2;
 export const DEAD = 3;
 export const DONE = 4;
-export const CANCELLED = 5;
 
 /** What the column `kind` has. */
 export const PRIORITIES = LEAST_URGENT_FIRST.map(priorityOf);
@@ -22,7 +21,7 @@ export const PRIORITIES = LEAST_URGENT_FIRST.map(priorityOf);
 /** SQL: a state that is not `QUEUED`, so that PostgreSQL and SQLite use the index of these. */
 export const inState = (state: number): string => `state = ${state} and state <> ${QUEUED}`;
 
-/** A row of `events`. Drivers give some numbers as texts. */
+/** A row of `events`. */
 export interface EventRow {
   readonly seq: number;
   readonly destination: number;
@@ -76,10 +75,10 @@ function isTime(value: unknown): boolean {
 export function eventOf(row: EventRow, data: object = dataOf(row) ?? {}): OutboxEvent {
   return {
     id: row.id,
-    destination: Number(row.destination),
-    kind: kindOfPriority(Number(row.kind)),
+    destination: row.destination,
+    kind: kindOfPriority(row.kind),
     data,
-    createdAt: Number(row.created_at),
+    createdAt: row.created_at,
   } as OutboxEvent;
 }
 
@@ -96,8 +95,7 @@ export function historyOf({ history }: Pick<EventRow, "history">): History | und
   return FIELDS_OF_HISTORY.every(isRight) ? (read as unknown as History) : undefined;
 }
 
-export const seqsOf = (rows: readonly Pick<EventRow, "seq">[]): number[] =>
-  rows.map(({ seq }) => Number(seq));
+export const seqsOf = (rows: readonly Pick<EventRow, "seq">[]): number[] => rows.map(({ seq }) => seq);
 
 /** SQL: `?, ?, ?`, for a list that is not empty. */
 export function marks(values: readonly unknown[], each = "?"): string {
@@ -123,12 +121,14 @@ export function deathSizeOf(event: OutboxEvent, { type: _, ...death }: Verdict &
 /**
  * SQL: empties a row. Its id alone is kept, for as long as ids of its kind are. The hosts'
  * clocks count, too: one that is set back forgets nothing early.
+ *
+ * @param reason SQL: why it is `DONE`; `null`: it was delivered. It sees the row as it was.
  */
-export function forgotten(state: number | string, now: string, rememberMs: number): string {
+export function forgotten(reason: string, now: string, rememberMs: number): string {
   const lasts = LEAST_URGENT_FIRST.map(
     (kind) => `when ${priorityOf(kind)} then ${Math.min(rowOf(kind).remembered.ms, rememberMs)}`,
   );
-  return `state = ${state}, at_ms = case when created_at > ${now} then created_at else ${now} end
+  return `reason = ${reason}, state = ${DONE}, at_ms = case when created_at > ${now} then created_at else ${now} end
       + case kind ${lasts.join(" ")} end, visitor = '', alias = null, alias_2 = null,
     data = '', size = 0, amount = null, history = null, death = null`;
 }

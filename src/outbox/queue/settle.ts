@@ -1,29 +1,26 @@
 import type { Verdict } from "../claim.js";
-import type { Database, Statements, Value } from "./database.js";
+import type { Database, Statements } from "./database.js";
 import type { QueueClaim } from "./leases.js";
-import type { createQueues } from "./queues.js";
+import type { createQueues, QueueRow } from "./queues.js";
 import { CLAIMED, RESTING, rankOf } from "./ranks.js";
-import { asciiJson, DEAD, DONE, forgotten, marks, QUEUED } from "./rows.js";
+import { asciiJson, DEAD, forgotten, marks, QUEUED } from "./rows.js";
 
 export type Settlement = readonly [claim: QueueClaim, verdict: Verdict];
 
-/** What a verdict has done. */
-export interface Effect {
-  /** `false`: another process has the event, and the verdict had no effect. */
-  readonly isActedOn: boolean;
-  /** Whether the event is no longer queued. */
-  readonly hasLeft: boolean;
-}
+/**
+ * What a verdict has done. `lost`: another process has the event, or the verdict was acted on
+ * before, and the answer was lost.
+ */
+export type Effect = "done" | "lost" | "none";
 
 /** The row of an event that this process no longer has claimed. */
 interface Lost {
+  readonly seq: number;
   readonly visitor: string;
   readonly state: number;
   readonly reason: string | null;
   readonly death: string | null;
 }
-
-type Of<Type extends Verdict["type"]> = readonly [QueueClaim, Verdict & { readonly type: Type }];
 
 /** Acts on verdicts. */
 export function createSettle(
@@ -36,83 +33,63 @@ export function createSettle(
 ) {
   const { events, queues, now } = words;
 
-  async function markDone(tx: Statements, seqs: readonly number[]): Promise<void> {
+  /** @param reason SQL. */
+  async function markDone(tx: Statements, seqs: readonly number[], reason: string): Promise<void> {
     if (seqs.length === 0) return;
     await tx.write(
-      `update ${events} set ${forgotten(DONE, now, rememberMs)} where seq in (${marks(seqs)})`,
+      `update ${events} set ${forgotten(reason, now, rememberMs)} where seq in (${marks(seqs)})`,
       seqs,
     );
   }
 
-  /** An event that was not sent says nothing about its endpoint: see unanswered.ts. */
-  async function markSkipped(tx: Statements, delivered: readonly Settlement[]): Promise<void> {
-    const isSkipped = ([, verdict]: Settlement) => verdict.type === "delivered" && verdict.isSkipped;
-    const seqs = delivered.filter(isSkipped).map(([{ seq }]) => seq);
-    if (seqs.length === 0) return;
-    await tx.write(`update ${events} set reason = 'skipped' where seq in (${marks(seqs)})`, seqs);
-  }
-
-  async function bury(tx: Statements, dead: readonly Of<"dead">[]): Promise<void> {
-    for (const [{ seq }, { type: _, ...death }] of dead) {
-      const json = asciiJson(death);
-      await tx.write(
-        `update ${events} set state = ${DEAD}, at_ms = ${now}, reason = ?, death = ?, size = size + ?, interrupted = 0
-         where seq = ?`,
-        [death.reason, json, json.length, seq],
-      );
-    }
+  async function bury(tx: Statements, seq: number, death: Verdict & { type: "dead" }): Promise<void> {
+    const json = deathOf(death);
+    await tx.write(
+      `update ${events} set state = ${DEAD}, at_ms = ${now}, reason = ?, death = ?, size = size + ?, interrupted = 0
+       where seq = ?`,
+      [death.reason, json, json.length, seq],
+    );
   }
 
   /** The same event stays its visitor's head. */
   async function keep(
     tx: Statements,
-    kept: readonly Of<"retry" | "release">[],
-    urgencyOf: (visitor: string) => number,
+    { seq, visitor, endpoint, dueAt, history }: QueueClaim,
+    verdict: Verdict & { type: "retry" | "release" },
+    { urgency }: QueueRow,
   ): Promise<void> {
-    const retried = kept.filter((each): each is Of<"retry"> => each[1].type === "retry");
-    if (retried.length > 0) {
-      const seqs = retried.map(([{ seq }]) => seq);
-      await tx.write(
-        `update ${events} set interrupted = 0, history = case seq ${marks(seqs, "when ? then ?").replaceAll(", ", " ")} end
-         where seq in (${marks(seqs)})`,
-        [...retried.flatMap(([{ seq }, { history }]) => [seq, asciiJson(history)]), ...seqs],
-      );
+    const isRetry = verdict.type === "retry";
+    if (isRetry) {
+      await tx.write(`update ${events} set interrupted = 0, history = ? where seq = ?`, [
+        asciiJson(verdict.history),
+        seq,
+      ]);
     }
-    if (kept.length === 0) return;
-    const rows = kept.map(([{ visitor, endpoint, dueAt, history }, verdict]) => {
-      const isRetry = verdict.type === "retry";
-      const wasTried = (isRetry ? verdict.history : history).triedAt > 0;
-      const rests = isRetry && verdict.inMs > 0;
-      // What is released has been ready since as long as it was.
-      const due = isRetry ? ([`${now} + ?`, Math.round(verdict.inMs)] as const) : (["?", dueAt] as const);
-      const turn = rests ? RESTING : rankOf(urgencyOf(visitor), wasTried, endpoint);
-      return { visitor, wasTried: Number(wasTried), turn, due };
-    });
-    const cases = (then: (row: (typeof rows)[0]) => string) =>
-      `case visitor ${rows.map((row) => `when ? then ${then(row)}`).join(" ")} end`;
-    const names = rows.map(({ visitor }) => visitor);
-    const values: Value[] = [
-      ...rows.flatMap(({ visitor, turn }) => [visitor, turn]),
-      ...rows.flatMap(({ visitor, due }) => [visitor, due[1]]),
-      ...rows.flatMap(({ visitor, wasTried }) => [visitor, wasTried]),
-      ...names,
-    ];
+    const wasTried = (isRetry ? verdict.history : history).triedAt > 0;
+    const turn = isRetry && verdict.inMs > 0 ? RESTING : rankOf(urgency, wasTried, endpoint);
+    // What is released has been ready since as long as it was.
     await tx.write(
-      `update ${queues} set turn = ${cases(() => "?")}, due_at = ${cases(({ due }) => due[0])}, tried = ${cases(() => "?")},
-         claimed_by = null
-       where visitor in (${marks(names)})`,
-      values,
+      `update ${queues} set turn = ?, due_at = ${isRetry ? `${now} + ?` : "?"}, tried = ?, claimed_by = null where visitor = ?`,
+      [turn, isRetry ? Math.round(verdict.inMs) : dueAt, Number(wasTried), visitor],
     );
   }
 
-  /**
-   * @param isRepeated a request before may have acted on the verdict: its answer was lost.
-   */
-  return async function settle(
-    tx: Statements,
-    settled: readonly Settlement[],
-    isRepeated: (claim: QueueClaim) => boolean,
-  ): Promise<Effect[]> {
+  /** Rows of these events, locked, and the queues that they are in by now. */
+  async function findLost(tx: Statements, lost: readonly Settlement[], locked: Map<string, QueueRow>) {
+    if (lost.length === 0) return [];
+    const seqs = lost.map(([{ seq }]) => seq);
+    const found = await tx.rows<Lost>(
+      `select seq, visitor, state, reason, death from ${events}${words.byVisitor}
+       where seq in (${marks(seqs)}) order by seq${words.forUpdate}`,
+      seqs,
+    );
+    // One that was retried meanwhile may be in another queue.
+    const others = found.filter(({ visitor }) => visitor && !locked.has(visitor));
+    for (const each of await visitors.lock(tx, others)) locked.set(...each);
+    return found;
+  }
+
+  return async function settle(tx: Statements, settled: readonly Settlement[]): Promise<Effect[]> {
     const locked = await visitors.lock(
       tx,
       settled.map(([claim]) => claim),
@@ -121,57 +98,47 @@ export function createSettle(
       const queue = locked.get(visitor);
       return queue?.turn === CLAIMED && queue.claimed_by === worker && queue.head === seq;
     };
-    const stillHeld = settled.filter(([claim]) => isOwn(claim));
-    const lost = settled.filter(([claim]) => !isOwn(claim));
-    // Another process has them, or the request is repeated. A delivery counts all the same.
-    const rows = new Map<number, Lost>();
-    if (lost.length > 0) {
-      const seqs = lost.map(([{ seq }]) => seq);
-      const isDelivery = lost.some(([, { type }]) => type === "delivered");
-      const found = await tx.rows(
-        `select seq, visitor, state, reason, death from ${events}${words.byVisitor}
-         where seq in (${marks(seqs)}) order by seq${isDelivery ? words.forUpdate : ""}`,
-        seqs,
-      );
-      for (const row of found) rows.set(Number(row.seq), { ...row, state: Number(row.state) });
-      // One that was retried meanwhile may be in another queue.
-      const others = found.filter(({ visitor }) => isDelivery && visitor && !locked.has(visitor));
-      if (others.length > 0) for (const each of await visitors.lock(tx, others)) locked.set(...each);
-    }
-    const isDelivered = ([claim, { type }]: Settlement) => {
-      if (type !== "delivered" || isOwn(claim)) return type === "delivered";
-      const row = rows.get(claim.seq);
-      return row?.state === QUEUED || (row?.state === DEAD && row.reason === "unconfirmed");
-    };
-    const delivered = settled.filter(isDelivered);
-    await markDone(
+    const owned = new Set(settled.filter(([claim]) => isOwn(claim)));
+    const rows = await findLost(
       tx,
-      delivered.map(([{ seq }]) => seq),
+      settled.filter((each) => !owned.has(each)),
+      locked,
     );
-    await markSkipped(tx, delivered);
-    const dead = stillHeld.filter((each): each is Of<"dead"> => each[1].type === "dead");
-    await bury(tx, dead);
-    const kept = stillHeld.filter(
-      (each): each is Of<"retry" | "release"> => each[1].type === "retry" || each[1].type === "release",
-    );
-    await keep(tx, kept, (visitor) => locked.get(visitor)?.urgency as number);
-    const visitorNow = ([claim]: Settlement) => rows.get(claim.seq)?.visitor ?? claim.visitor;
-    const gone = new Set([...delivered, ...dead].map(visitorNow));
-    await visitors.refresh(tx, new Map([...locked].filter(([visitor]) => gone.has(visitor))));
-    return settled.map(([claim, verdict]) => {
-      const hasLeft = verdict.type === "delivered" || verdict.type === "dead";
-      if (isOwn(claim)) return { isActedOn: true, hasLeft };
-      const row = rows.get(claim.seq);
+    const [delivered, skipped]: [number[], number[]] = [[], []];
+    const left = new Map<string, QueueRow>();
+    const leave = (visitor: string) => {
+      const queue = locked.get(visitor);
+      if (queue) left.set(visitor, queue);
+    };
+    const effects: Effect[] = [];
+    for (const each of settled) {
+      const [claim, verdict] = each;
+      const { seq } = claim;
+      const isTheOwn = owned.has(each);
+      const row = rows.find((lost) => lost.seq === seq);
       if (verdict.type === "delivered") {
-        return {
-          isActedOn: true,
-          hasLeft: row?.state === QUEUED || (isRepeated(claim) && row?.state === DONE),
-        };
+        // It counts, whoever has the event.
+        const isOpen = row?.state === QUEUED || (row?.state === DEAD && row.reason === "unconfirmed");
+        if (isTheOwn || isOpen) {
+          (verdict.isSkipped ? skipped : delivered).push(seq);
+          leave(row?.visitor ?? claim.visitor);
+        }
+      } else if (isTheOwn && verdict.type === "dead") {
+        await bury(tx, seq, verdict);
+        leave(claim.visitor);
+      } else if (isTheOwn && (verdict.type === "retry" || verdict.type === "release")) {
+        await keep(tx, claim, verdict, locked.get(claim.visitor) as QueueRow);
       }
-      if (verdict.type !== "dead") return { isActedOn: true, hasLeft: false };
-      const { type: _, ...death } = verdict;
-      const isDone = isRepeated(claim) && row?.state === DEAD && row.death === asciiJson(death);
-      return { isActedOn: isDone, hasLeft: isDone };
-    });
+      const isOther = verdict.type === "dead" && !(row?.state === DEAD && row.death === deathOf(verdict));
+      effects.push(isTheOwn ? "done" : isOther ? "none" : "lost");
+    }
+    await markDone(tx, delivered, "null");
+    await markDone(tx, skipped, "'skipped'");
+    await visitors.refresh(tx, left);
+    return effects;
   };
+}
+
+function deathOf({ type: _, ...death }: Verdict & { type: "dead" }): string {
+  return asciiJson(death);
 }

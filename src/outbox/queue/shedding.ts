@@ -1,11 +1,10 @@
 import type { EventKind, OutboxEvent } from "../../conversion/events.js";
-import { isMoreUrgent, priorityOf } from "../../conversion/kinds.js";
-import { ENDPOINTS, kindOf } from "../../service/endpoints.js";
+import { priorityOf } from "../../conversion/kinds.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import type { Database, Statements, Value } from "./database.js";
 import { createPlaces } from "./places.js";
 import type { createQueues, QueueRow } from "./queues.js";
-import { CLAIMED, endpointNumber, RESTING, rankOf } from "./ranks.js";
+import { CLAIMED, endpointNumber, RESTING, ranksOf } from "./ranks.js";
 import { EVENT, type EventRow, eventOf, marks, QUEUED, seqsOf } from "./rows.js";
 import type { Scope } from "./scope.js";
 
@@ -65,10 +64,7 @@ export function createShedding(
     ): Promise<OutboxEvent[]> {
       const spared = (await placesOf(database, coming)).map(({ visitor }) => visitor);
       const priority = priorityOf(urgency);
-      const ranks = ENDPOINTS.filter((each) => !isMoreUrgent(kindOf(each), urgency)).flatMap((each) =>
-        [false, true].map((wasTried) => rankOf(priority, wasTried, endpointNumber(each))),
-      );
-      const selects = [...ranks, RESTING, CLAIMED].map(
+      const selects = [...ranksOf(priority), RESTING, CLAIMED].map(
         (turn) =>
           `select * from (select visitor, head from ${queues} where ${of.condition} and turn = ${turn} and urgency = ${priority}
              and visitor not in (${marks(spared)}) order by due_at, head limit ${most + MORE}) as p${turn}`,
@@ -77,7 +73,7 @@ export function createShedding(
         selects.join(" union all "),
         selects.flatMap(() => [...of.values, ...spared]),
       );
-      found.sort((one, other) => Number(one.head) - Number(other.head));
+      found.sort((one, other) => one.head - other.head);
       return database.transaction(async (tx) => {
         const locked = await visitors.lock(tx, found.slice(0, most + MORE));
         for (const [visitor, row] of locked) if (row.urgency !== priority) locked.delete(visitor);
@@ -90,9 +86,7 @@ export function createShedding(
            from ${queues} q${words.byVisitor} where q.visitor in (${marks([...locked])})`,
           [...locked.keys()],
         );
-        const seqs = firsts
-          .flatMap(({ seq }) => (seq === null ? [] : [Number(seq)]))
-          .sort((one, other) => one - other);
+        const seqs = firsts.flatMap(({ seq }) => seq ?? []).sort((one, other) => one - other);
         if (seqs.length === 0) return [];
         const oldest = seqs.slice(0, most);
         return remove(tx, locked, `e.seq in (${marks(oldest)})`, oldest);

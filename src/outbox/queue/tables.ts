@@ -1,92 +1,79 @@
 import type { Words } from "./database.js";
 import { QUEUED } from "./rows.js";
 
-/** What a column holds. Texts are ASCII, and compared by their bytes. */
-export type ColumnType =
-  | "sequence"
-  | "number"
-  | "small number"
-  | "amount"
-  | "long text"
-  | { readonly atMost: number };
+/**
+ * What stands for a type in the tables below. Texts are ASCII, and compared by their bytes: a
+ * `WORD` has at most 40 characters, a `NAME` a destination, a letter, and an id of 256.
+ */
+export type Types = Readonly<
+  Record<"SEQUENCE" | "NUMBER" | "SMALL" | "AMOUNT" | "TEXT" | "WORD" | "NAME", string>
+>;
 
-export interface Index {
+interface Index {
   readonly name: string;
-  readonly columns: readonly string[];
+  readonly columns: string;
   /** SQL: the rows that it has; a database without partial indexes leaves it out. */
   readonly where?: string;
 }
 
 export interface Table {
   readonly name: "events" | "queues" | "migrations";
-  readonly primaryKey: string;
-  /** Those with a `?` may be null. */
-  readonly columns: Readonly<Record<string, ColumnType>>;
-  readonly unique?: readonly string[];
+  readonly columns: string;
   readonly indexes: readonly Index[];
 }
 
-const WORD = { atMost: 40 } as const;
-// A destination, a letter, and an id of 256 characters.
-const NAME = { atMost: 280 } as const;
-
 const EVENTS: Table = {
   name: "events",
-  primaryKey: "seq",
-  columns: {
-    seq: "sequence",
-    destination: "number",
-    id: WORD,
-    state: "small number",
-    kind: "small number",
-    endpoint: "small number",
-    visitor: NAME,
-    place: "number",
-    "alias?": NAME,
-    "alias_2?": NAME,
-    created_at: "number",
-    queued_at: "number",
-    at_ms: "number",
-    report: WORD,
-    data: "long text",
-    size: "number",
-    "amount?": "amount",
-    "history?": "long text",
-    interrupted: "small number",
-    "reason?": WORD,
-    "death?": "long text",
-  },
-  unique: ["destination", "id"],
+  columns: `
+  seq SEQUENCE,
+  destination NUMBER not null,
+  id WORD not null,
+  state SMALL not null,
+  kind SMALL not null,
+  endpoint SMALL not null,
+  visitor NAME not null,
+  place NUMBER not null,
+  alias NAME,
+  alias_2 NAME,
+  created_at NUMBER not null,
+  queued_at NUMBER not null,
+  at_ms NUMBER not null,
+  report WORD not null,
+  data TEXT not null,
+  size NUMBER not null,
+  amount AMOUNT,
+  history TEXT,
+  interrupted SMALL not null,
+  reason WORD,
+  death TEXT,
+  unique (destination, id)`,
   indexes: [
-    { name: "by_visitor", columns: ["visitor", "state", "kind", "place", "seq"], where: `state = ${QUEUED}` },
-    { name: "by_alias", columns: ["alias", "state"], where: `state = ${QUEUED} and alias is not null` },
-    { name: "by_alias_2", columns: ["alias_2", "state"], where: `state = ${QUEUED} and alias_2 is not null` },
-    { name: "by_state", columns: ["state", "destination", "at_ms", "seq"], where: `state <> ${QUEUED}` },
+    { name: "by_visitor", columns: "visitor, state, kind, place, seq", where: `state = ${QUEUED}` },
+    { name: "by_alias", columns: "alias, state", where: `state = ${QUEUED} and alias is not null` },
+    { name: "by_alias_2", columns: "alias_2, state", where: `state = ${QUEUED} and alias_2 is not null` },
+    { name: "by_state", columns: "state, destination, at_ms, seq", where: `state <> ${QUEUED}` },
   ],
 };
 
 const QUEUES: Table = {
   name: "queues",
-  primaryKey: "visitor",
-  columns: {
-    visitor: NAME,
-    destination: "number",
-    head: "number",
-    place: "number",
-    urgency: "small number",
-    endpoint: "small number",
-    tried: "small number",
-    turn: "small number",
-    due_at: "number",
-    "claimed_by?": WORD,
-  },
-  indexes: [{ name: "by_turn", columns: ["destination", "turn", "due_at", "head"] }],
+  columns: `
+  visitor NAME not null primary key,
+  destination NUMBER not null,
+  head NUMBER not null,
+  place NUMBER not null,
+  urgency SMALL not null,
+  endpoint SMALL not null,
+  tried SMALL not null,
+  turn SMALL not null,
+  due_at NUMBER not null,
+  claimed_by WORD`,
+  indexes: [{ name: "by_turn", columns: "destination, turn, due_at, head" }],
 };
 
 const MIGRATIONS: Table = {
   name: "migrations",
-  primaryKey: "version",
-  columns: { version: "number", made_at: "number" },
+  columns: "version NUMBER not null primary key, made_at NUMBER not null",
   indexes: [],
 };
 
@@ -95,6 +82,18 @@ const VERSIONS: readonly (readonly Table[])[] = [[MIGRATIONS, EVENTS, QUEUES]];
 
 export const NEWEST_VERSION = VERSIONS.length;
 
+/** The columns that hold texts. */
+export const TEXTS: ReadonlySet<string> = new Set(
+  VERSIONS.flat().flatMap(({ columns }) =>
+    [...columns.matchAll(/(\w+) (?:TEXT|WORD|NAME)\b/g)].map(([, name = ""]) => name),
+  ),
+);
+
+/** One value for each version, the first version first. */
+export function byVersion<T>(of: (version: number) => T): T[] {
+  return VERSIONS.map((_, nth) => of(nth + 1));
+}
+
 /**
  * The statements that lead to a version from the one before it. Each can be run again.
  *
@@ -102,51 +101,29 @@ export const NEWEST_VERSION = VERSIONS.length;
  */
 export function statementsTo(
   version: number,
-  { migrations, now }: Pick<Words, "migrations" | "now">,
-  create: (table: Table) => readonly string[],
+  words: Words,
+  types: Types,
+  create: (table: Table, words: Words) => readonly string[],
 ): string[] {
-  const tables = VERSIONS[version - 1] ?? [];
+  const { migrations, now } = words;
+  const tables = (VERSIONS[version - 1] ?? []).map((table) => ({
+    ...table,
+    columns: table.columns.replaceAll(/\b[A-Z]+\b/g, (type) => types[type as keyof Types]),
+  }));
   return [
-    ...tables.flatMap(create),
+    ...tables.flatMap((table) => create(table, words)),
     `insert into ${migrations} (version, made_at) select ${version}, ${now} from (select 1 as one) as once
      where not exists (select 1 from ${migrations} where version = ${version})`,
   ];
 }
 
-/**
- * For a dialect's `create`: a table and its indexes, some of them partial.
- *
- * @param schema before the table's name, with its dot; "" if there is none.
- * @param end after its columns.
- */
-export function tableWith(
-  table: Table,
-  typeOf: (type: ColumnType) => string,
-  { schema = "", end = "" },
-): string[] {
-  const name = `${schema}${table.name}`;
+/** For a database with partial indexes. @param end after the table's columns. */
+export function tableWith({ name, columns, indexes }: Table, words: Words, end = ""): string[] {
   return [
-    `create table if not exists ${name} (${columnsOf(table, typeOf).join(",\n  ")})${end}`,
-    ...table.indexes.map(
+    `create table if not exists ${words[name]} (${columns})${end}`,
+    ...indexes.map(
       ({ name: index, columns, where }) =>
-        `create index if not exists ${table.name}_${index} on ${name} (${columns.join(", ")})${where ? ` where ${where}` : ""}`,
+        `create index if not exists ${name}_${index} on ${words[name]} (${columns})${where ? ` where ${where}` : ""}`,
     ),
-  ];
-}
-
-/** For a dialect's `create`: the lines between the brackets, and whether a column may be null. */
-export function columnsOf(
-  { primaryKey, columns, unique }: Table,
-  typeOf: (type: ColumnType) => string,
-): string[] {
-  const lines = Object.entries(columns).map(([name, type]) => {
-    const constraint = name.endsWith("?") ? "" : " not null";
-    return `${name.replace("?", "")} ${typeOf(type)}${type === "sequence" ? "" : constraint}`;
-  });
-  const isSequence = columns[primaryKey] === "sequence";
-  return [
-    ...lines,
-    ...(isSequence ? [] : [`primary key (${primaryKey})`]),
-    ...(unique ? [`unique (${unique.join(", ")})`] : []),
   ];
 }

@@ -31,20 +31,18 @@ export function createUnanswered(
        select head, 0, ${now} from ${queues} where ${isIts} and turn = ${CLAIMED} and claimed_by <> ?`,
       [...its, ...its, worker],
     );
-    const held = rows
-      .map((row) => ({ at: Number(row.at_ms), now: Number(row.now) }))
-      .filter(({ at }) => at > 0);
-    const first = Math.min(...held.map(({ at }) => at));
+    const held = rows.filter(({ at_ms }) => at_ms > 0);
+    const first = Math.min(...held.map(({ at_ms }) => at_ms));
     const lastsMs = Math.min(rowOf(kind).remembered.ms, rememberMs);
     // Not in the future: a host's clock is ahead.
     const text = `select at_ms from ${events} where ${inState(DONE)} and ${isIts} and kind = ?
       and reason is null and at_ms > ? and at_ms <= ${now} + ${lastsMs} order by at_ms desc limit 1`;
     const values = [...its, priorityOf(kind), first + lastsMs];
     const [passed] = held.length > 0 ? await database.rows<{ at_ms: number }>(text, values) : [];
-    const passedAt = passed ? Number(passed.at_ms) - lastsMs : 0;
+    const passedAt = passed ? passed.at_ms - lastsMs : 0;
     return {
-      heldMs: held.filter(({ at }) => at > passedAt).map(({ at, now }) => now - at),
-      underWay: rows.filter(({ at_ms }) => Number(at_ms) === 0).map(({ seq }) => Number(seq)),
+      heldMs: held.filter(({ at_ms }) => at_ms > passedAt).map((row) => row.now - row.at_ms),
+      underWay: rows.filter(({ at_ms }) => at_ms === 0).map(({ seq }) => seq),
     };
   };
 }

@@ -1,7 +1,7 @@
 import type { Database } from "./database.js";
 import type { createQueues } from "./queues.js";
 import { CLAIMED, RESTING } from "./ranks.js";
-import { CANCELLED, DONE, marks, QUEUED, seqsOf } from "./rows.js";
+import { DONE, inState, marks, QUEUED, seqsOf } from "./rows.js";
 
 // Few, so that no other statement waits, and a replica keeps up.
 const AT_ONCE = 500;
@@ -28,25 +28,22 @@ export function createUpkeep(
    * Forgets old ids, by the database's clock and by this process's: if one of them is far ahead, the
    * other one is right.
    *
-   * @param most so many times `AT_ONCE` of each state and destination.
+   * @param most so many times `AT_ONCE` of each destination.
    */
   async function forgetOld(most: number): Promise<void> {
-    for (const state of [DONE, CANCELLED]) {
-      const which = `state = ${state} and state <> ${QUEUED} and destination`;
-      for (let destination = -1; ; ) {
-        // By a look at the index for each: there may be millions of ids.
-        const [row] = await database.rows(
-          `select min(destination) as next from ${events} where ${which} > ?`,
-          [destination],
-        );
-        if (row?.next == null) break;
-        destination = Number(row.next);
-        for (let nth = 0, forgotten = AT_ONCE; nth < most && forgotten === AT_ONCE; nth++) {
-          forgotten = await forgetSome(`${which} = ? and at_ms < ${now} and at_ms < ?`, [
-            destination,
-            ownNow(),
-          ]);
-        }
+    const which = `${inState(DONE)} and destination`;
+    for (let destination = -1; ; ) {
+      // By a look at the index for each: there may be millions of ids.
+      const [row] = await database.rows(`select min(destination) as next from ${events} where ${which} > ?`, [
+        destination,
+      ]);
+      if (row?.next == null) break;
+      destination = row.next;
+      for (let nth = 0, forgotten = AT_ONCE; nth < most && forgotten === AT_ONCE; nth++) {
+        forgotten = await forgetSome(`${which} = ? and at_ms < ${now} and at_ms < ?`, [
+          destination,
+          ownNow(),
+        ]);
       }
     }
   }
@@ -105,7 +102,7 @@ export function createUpkeep(
        select p.visitor from ${eventsPage} left join ${queues} q on q.visitor = p.visitor where q.visitor is null`,
       [lookedUntil, lookedUntil],
     );
-    const full = pages.filter(({ number }) => Number(number) === VISITORS_AT_ONCE);
+    const full = pages.filter(({ number }) => number === VISITORS_AT_ONCE);
     lookedUntil = full.map(({ last }) => last).sort()[0] ?? "";
     for (let nth = 0; nth < wrong.length; nth += AT_ONCE) await repairSome(wrong.slice(nth, nth + AT_ONCE));
   }
@@ -122,7 +119,7 @@ export function createUpkeep(
         await tx.write(
           `insert into ${queues} (visitor, destination, head, urgency, endpoint, tried, turn, due_at, place)
            values ${marks(rows, `(?, ?, 0, 1, 0, 0, ${RESTING}, 0, ?)`)} ${words.orIgnore("visitor")}`,
-          rows.flatMap(({ visitor, destination, last }) => [visitor, Number(destination), Number(last)]),
+          rows.flatMap(({ visitor, destination, last }) => [visitor, destination, last]),
         );
       }
       await visitors.refresh(tx, await visitors.lock(tx, wrong));

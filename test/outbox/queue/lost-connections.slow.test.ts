@@ -28,7 +28,7 @@ const WHENS: readonly When[] = ["before", "after"];
 /** Texts in the statements that store an event, claim it, and settle it in each way. */
 const STATEMENTS = [
   ...["with n (name)", "e.report", "due_at = case when", "as step, ''", "set turn = 101"],
-  ...["order by visitor", "state = 4", "state = 3", "set turn = case", "first_1", "delete from"],
+  ...["order by visitor", "state = 4", "state = 3", "interrupted = 0, history", "first_1", "delete from"],
 ];
 
 /**

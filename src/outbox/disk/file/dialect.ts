@@ -1,13 +1,15 @@
 import { type Database, type Statements, USUAL, type Value, type Words } from "../../queue/database.js";
-import { type ColumnType, NEWEST_VERSION, statementsTo, type Table, tableWith } from "../../queue/tables.js";
+import { byVersion, statementsTo, type Types, tableWith } from "../../queue/tables.js";
 import { type Database as Connection, type Statement, transactionsOf } from "./sqlite.js";
 
-const TYPES: Record<Exclude<ColumnType, object>, string> = {
-  sequence: "integer primary key autoincrement",
-  number: "integer",
-  "small number": "integer",
-  amount: "real",
-  "long text": "text",
+const TYPES: Types = {
+  SEQUENCE: "integer primary key autoincrement",
+  NUMBER: "integer",
+  SMALL: "integer",
+  AMOUNT: "real",
+  TEXT: "text",
+  WORD: "text",
+  NAME: "text",
 };
 
 const words: Words = {
@@ -19,7 +21,6 @@ const words: Words = {
   now: ":now",
   forUpdate: "",
   skipLocked: "",
-  isSerial: true,
   // Without statistics, SQLite takes the index of other states for a visitor's events.
   byVisitorAndKind: " indexed by events_by_visitor",
   // It would read all settled events, too.
@@ -27,17 +28,14 @@ const words: Words = {
   byAlias: (column) => ` indexed by events_by_${column}`,
 };
 
-function createTable(table: Table): string[] {
-  const typeOf = (type: ColumnType) => (typeof type === "object" ? "text" : TYPES[type]);
-  return tableWith(table, typeOf, { end: " strict" });
-}
-
 /** The n-th leads to the tables' version n. A published one never changes. */
 export function migrations(): readonly string[] {
   // Here, no transaction gives a statement its time.
   const now = "cast(unixepoch() * 1000 as integer)";
-  return Array.from({ length: NEWEST_VERSION }, (_, nth) =>
-    statementsTo(nth + 1, { ...words, now }, createTable).join(";\n"),
+  return byVersion((version) =>
+    statementsTo(version, { ...words, now }, TYPES, (table, own) => tableWith(table, own, " strict")).join(
+      ";\n",
+    ),
   );
 }
 
@@ -91,7 +89,6 @@ export function createDialect(now: () => number, onStatement: (text: string) => 
   return {
     words,
     ...statements,
-    rowsOnce: statements.rows,
     /** Only within a pass, and a part of it. */
     transaction: (work) => work(statements),
     ready: async () => {},

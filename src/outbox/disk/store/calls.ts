@@ -9,9 +9,7 @@ import { pagesOf } from "../../queue/personal.js";
 import type { Queue } from "../../queue/queue.js";
 
 /** A claim as it is sent between threads. */
-export interface DiskClaim
-  extends Claim,
-    Pick<QueueClaim, "seq" | "visitor" | "endpoint" | "dueAt" | "isAsked"> {}
+export interface DiskClaim extends Claim, Pick<QueueClaim, "seq" | "visitor" | "endpoint" | "dueAt"> {}
 
 /** What finds a claimed event again. */
 export type Claimed = Omit<DiskClaim, "isHeld" | "lane">;

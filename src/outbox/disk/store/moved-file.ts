@@ -1,6 +1,6 @@
 import type { Value } from "../../queue/database.js";
 import { CLAIMED } from "../../queue/ranks.js";
-import { DEAD, DONE, marks, QUEUED, SCHEDULED } from "../../queue/rows.js";
+import { DEAD, marks, QUEUED, SCHEDULED } from "../../queue/rows.js";
 import type { SqliteDatabase } from "../file/dialect.js";
 import type { Database as Connection } from "../file/sqlite.js";
 
@@ -13,7 +13,7 @@ const ENDS = [
 ];
 // The file that is there may be an older copy, in which the event still waits.
 const OR_END = `on conflict (destination, id) do update set ${ENDS.map((name) => `${name} = excluded.${name}`).join(", ")}
-  where excluded.state >= ${DEAD} and events.state < min(excluded.state, ${DONE})`;
+  where excluded.state >= ${DEAD} and events.state < excluded.state`;
 
 const OR_LONGER = "on conflict (visitor) do update set place = max(excluded.place, queues.place)";
 

@@ -4,7 +4,7 @@ import { LEAST_URGENT_FIRST, priorityOf } from "../../../conversion/kinds.js";
 import type { OutboxObserver } from "../../outbox.js";
 import { type CountRow, type Counts, changeOf, isDead } from "../../queue/counts.js";
 import type { Queue } from "../../queue/queue.js";
-import { CANCELLED, DONE, inState, sizeOf } from "../../queue/rows.js";
+import { DONE, inState, sizeOf } from "../../queue/rows.js";
 import { Scope } from "../../queue/scope.js";
 import { kindsBelow } from "../../shedding.js";
 import type { SqliteDatabase } from "../file/dialect.js";
@@ -121,7 +121,7 @@ export function createSpace(
      */
     async forgetIds(fileBytes: number): Promise<void> {
       const { events } = database.words;
-      const areSettled = `(${inState(DONE)} or ${inState(CANCELLED)})`;
+      const areSettled = inState(DONE);
       const one = async (text: string) => Number((await database.rows<{ one: number }>(text))[0]?.one);
       const pages = await one(
         "select page_count - freelist_count as one from pragma_page_count, pragma_freelist_count",

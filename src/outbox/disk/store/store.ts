@@ -108,7 +108,7 @@ export function createStore(
   /** Its number may be another one by now: that of the file before. */
   function ownClaim(claimed: Claimed): QueueClaim {
     const known = [...queue.underWay.values()].find(({ event }) => event.id === claimed.event.id);
-    return Object.assign(known ?? unleased(claimed as DiskClaim), claimed.isAsked && { isAsked: true });
+    return known ?? unleased(claimed as DiskClaim);
   }
 
   function destinations(): number[] {
