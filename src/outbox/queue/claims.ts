@@ -13,7 +13,6 @@ interface Candidate {
   readonly step: number;
   readonly visitor: string;
   readonly head: number;
-  readonly urgency: number;
   readonly due_at: number;
   readonly endpoint: number;
   readonly turn: number;
@@ -59,7 +58,7 @@ export function createClaims(
   let doubtfulUntil = Number.NEGATIVE_INFINITY;
 
   const flag = (step: number, from: string) =>
-    `select * from (select ${step} as step, '' as visitor, 0 as head, 0 as urgency, ${now} as due_at, 0 as endpoint, 0 as turn
+    `select * from (select ${step} as step, '' as visitor, 0 as head, ${now} as due_at, 0 as endpoint, 0 as turn
        from ${from} limit 1) as f${-step}`;
   const ofQueues = (turn: number) =>
     `${queues} where ${scope.condition} and turn = ${turn} and due_at <= ${now}`;
@@ -74,7 +73,7 @@ export function createClaims(
   function selectOf({ newestFirst, newWithinMs }: Scan, step: number): string {
     const direction = newestFirst ? " desc" : "";
     const isNew = newWithinMs === undefined ? "" : ` and due_at >= ${now} - ${newWithinMs}`;
-    return `select * from (select ${step} as step, visitor, head, urgency, due_at, endpoint, turn from ${queues}
+    return `select * from (select ${step} as step, visitor, head, due_at, endpoint, turn from ${queues}
       where ${scope.condition} and turn between ? and ?${isNew} order by turn${direction}, due_at${direction}, head${direction}
       limit ?) as s${step}`;
   }
