@@ -145,8 +145,12 @@ const REQUEST =
 const OURS =
   /^(Set-Cookie: svc_click_id=|Set-Cookie: svc_click_id_kept=|Set-Cookie: svc_session_id=|Date:|Cache-Control:|CDN-Cache-Control:)/i;
 
-/** All bytes, without what this package may change. */
-async function read(port: number): Promise<string> {
+/** How often a head has a cookie of this name. */
+const timesIn = (head: string, name: string) =>
+  head.split(new RegExp(`\r\nset-cookie: ${name}=`, "i")).length - 1;
+
+/** All bytes, without what this package may change. With the tracker, each cookie of its own is there once. */
+async function read(port: number, tracked: boolean): Promise<string> {
   const socket = connect(port, "127.0.0.1", () => socket.write(REQUEST));
   let text = "";
   socket.on("data", (bytes) => {
@@ -154,6 +158,11 @@ async function read(port: number): Promise<string> {
   });
   socket.on("error", () => {});
   await once(socket, "close");
+  const [head, status] = /HTTP\/1\.1 (?!100)(\d{3}).*?\r\n\r\n/s.exec(text) ?? [];
+  if (tracked && head) {
+    const cookies = ["svc_click_id", "svc_session_id"].map((name) => timesIn(head, name));
+    expect(cookies).toEqual([1, Number(status) < 400 ? 1 : 0]);
+  }
   return text
     .split("\r\n")
     .filter((line) => !OURS.test(line))
@@ -183,7 +192,7 @@ describe.each(eachExpress)("on $name", ({ express }) => {
     const { port } = await serve(app);
     return async (script: readonly Step[]) => {
       playing = { script, seen: [], called: [] };
-      const bytes = await read(port);
+      const bytes = await read(port, tracked);
       const { seen, called } = playing;
       if (!storesAtOnce) return { bytes, seen, called };
       // What is held is sent later: then there is back pressure, and callbacks wait.

@@ -1,6 +1,6 @@
 import cookieParser from "cookie-parser";
 import cookieSession from "cookie-session";
-import type { ErrorRequestHandler, Express, RequestHandler } from "express";
+import type { ErrorRequestHandler, Express, Request, RequestHandler } from "express";
 import type { AffiliateOptions } from "express-affiliate";
 import session from "express-session";
 import fc from "fast-check";
@@ -119,17 +119,14 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     expect(body).toEqual({ kept: { clickId: "c1", sessionId: "s1" } });
   });
 
-  it("leaves the host's cookie-parser, mounted later, its work", async () => {
-    const { app, server } = await appWith({}, (app, tracker) => {
-      app.use(tracker, (req, _res, next) => {
-        req.affiliate?.snapshot();
-        next();
-      });
+  it("leaves the host's cookie-parser, mounted later, its work, and what it has found signed alone", async () => {
+    const { tracker, peek } = await appWith({ session: "mine" }, (app, tracker) => {
+      app.use(cookieParser("secret"), tracker);
     });
-    app.get("/signed", cookieParser("secret"), (req, res) => {
-      res.json([req.cookies, req.signedCookies]);
-    });
-    const { body } = await request(server).get("/signed").set("Cookie", "svc_click_id=c1; mine=s:x.bad");
+    expect(await peek("mine=s:x.bad")).toEqual({});
+    const later = express().use(tracker, (req, _res, next) => next(void req.affiliate?.snapshot()));
+    later.get("/", cookieParser("secret"), (req, res) => void res.json([req.cookies, req.signedCookies]));
+    const { body } = await request(later).get("/").set("Cookie", "svc_click_id=c1; mine=s:x.bad");
     expect(body).toEqual([{ svc_click_id: "c1" }, { mine: false }]);
   });
 
@@ -150,13 +147,6 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     expect(await peek("xsvc_click_id=c1")).toEqual({});
   });
 
-  it("leaves a cookie alone that the host's cookie-parser has found signed", async () => {
-    const { peek } = await appWith({ session: "mine" }, (app, tracker) => {
-      app.use(cookieParser("secret"), tracker);
-    });
-    expect(await peek("mine=s:x.bad")).toEqual({});
-  });
-
   it("takes from `session` a string that can be an id, and nothing else", async () => {
     let said: unknown;
     const { peek } = await appWith({ session: () => said as string });
@@ -170,14 +160,15 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     );
   });
 
-  it("says once that `session` returned what is no text, and not that it returned nothing", async () => {
-    let said: unknown;
-    const { peek, lines } = await appWith({ session: () => said as string });
-    for (said of [undefined, null, "", 42, { id: 1 }]) expect(await peek()).toEqual({});
-    expect(lines).toEqual([
-      "express-affiliate: what `session` returned is a number, which is no id; it is ignored",
-    ]);
-  });
+  it.each([undefined, null, "", 42])(
+    "says that `session` returned %j only if it is no text",
+    async (said) => {
+      const { peek, lines } = await appWith({ session: () => said as string });
+      for (let nth = 0; nth < 2; nth++) expect(await peek()).toEqual({});
+      const line = "express-affiliate: what `session` returned is a number, which is no id; it is ignored";
+      expect(lines).toEqual(typeof said === "number" ? [line] : []);
+    },
+  );
 
   it.each([".", "..", "undefined", "null", "NaN", "[object Object]"])(
     "takes the text %j for no id, in a cookie and from `session`, and says so once of a missing value",
@@ -194,34 +185,29 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     },
   );
 
-  it("takes a digest of an express-session that the request brought, and of no other", async () => {
-    const { app, server, peek } = await appWith({}, (app, tracker) => {
-      app.use(expressSession(false), tracker);
-    });
-    app.get("/login", (req, res) => {
-      (req.session as unknown as { user: string }).user = "ada";
-      res.json({ id: req.sessionID, seen: req.affiliate?.snapshot() });
-    });
-    const login = await request(server).get("/login");
-    const cookie = sentBack(login);
+  it.each([
+    ["no cookie-parser", quietly],
+    ["the host's cookie-parser, which has unsigned it", cookieParser("s")],
+  ])(
+    "takes a digest of an express-session that the request brought, and of no other, with %s",
+    async (_, parser) => {
+      const { app, server, peek } = await appWith({}, (app, tracker) => {
+        app.use(parser, expressSession(false), tracker);
+      });
+      app.get("/login", (req, res) => {
+        (req.session as unknown as { user: string }).user = "ada";
+        res.json({ id: req.sessionID, seen: req.affiliate?.snapshot() });
+      });
+      const login = await request(server).get("/login");
+      const cookie = sentBack(login);
 
-    expect(login.body.seen).toEqual({});
-    expect(await peek(cookie)).toEqual({ sessionId: loginSessionId(login.body.id) });
-    expect(await peek()).toEqual({});
-    expect(await peek("connect.sid=s%3Aforged.signature")).toEqual({});
-    expect(await peek(`${cookie}; svc_session_id=first-party`)).toEqual({ sessionId: "first-party" });
-  });
-
-  it("finds the session that the host's own cookie-parser has unsigned", async () => {
-    const { app, server, peek } = await appWith({}, (app, tracker) => {
-      app.use(cookieParser("s"), expressSession(true), tracker);
-    });
-    app.get("/id", (req, res) => {
-      res.json(req.sessionID);
-    });
-    const first = await request(server).get("/id");
-    expect(await peek(sentBack(first))).toEqual({ sessionId: loginSessionId(first.body) });
-  });
+      expect(login.body.seen).toEqual({});
+      expect(await peek(cookie)).toEqual({ sessionId: loginSessionId(login.body.id) });
+      expect(await peek()).toEqual({});
+      expect(await peek("connect.sid=s%3Aforged.signature")).toEqual({});
+      expect(await peek(`${cookie}; svc_session_id=first-party`)).toEqual({ sessionId: "first-party" });
+    },
+  );
 
   it("asks for the referral of a login session, also of its snapshot and of `attributionOf`", async () => {
     const { tracker, posted, received } = await trackerWithService({}, ({ method }) =>
@@ -263,44 +249,34 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     expect(second.body[1]).toBe(loginSessionId(second.body[0]));
   });
 
-  it.each([true, false])(
-    "reports with the session that the visitor came with when the handler regenerates it (saveUninitialized: %s)",
-    async (saveUninitialized) => {
+  it.each(["/signup", "/direct"])(
+    "reports with the session that the visitor came with if the handler regenerates it: %s",
+    async (path) => {
       const { app, tracker, posted } = await appWith({}, (app, tracker) => {
-        app.use(expressSession(saveUninitialized), tracker);
+        app.use(expressSession(false), tracker);
       });
+      const regenerate = (req: Request) =>
+        new Promise<void>((resolve, reject) => req.session.regenerate((e) => (e ? reject(e) : resolve())));
       app.get("/basket", (req, res) => {
         (req.session as unknown as { basket: number }).basket = 1;
         res.json(req.sessionID);
       });
-      app.post(
-        "/signup",
-        tracker.onRegistration(async (req, res) => {
-          await new Promise<void>((resolve, reject) =>
-            req.session.regenerate((e) => (e ? reject(e) : resolve())),
-          );
-          res.json(req.sessionID);
-          return { email: "ada@shop.example", customerId: 1 };
-        }),
-      );
-      app.post("/direct", (req, res) => {
-        req.session.regenerate(async () => {
-          await req.affiliate?.trackRegistration({ email: "bea@shop.example", customerId: 2 });
-          res.json(req.sessionID);
-        });
+      const signup = tracker.onRegistration(async (req, res) => {
+        await regenerate(req as Request);
+        res.json(req.sessionID);
+        return { email: "ada@shop.example", customerId: 1 };
+      });
+      app.post("/signup", signup);
+      app.post("/direct", async (req, res) => {
+        await regenerate(req);
+        await req.affiliate?.trackRegistration({ email: "ada@shop.example", customerId: 1 });
+        res.json(req.sessionID);
       });
       const agent = request.agent(app);
-      for (const [path, customerEmail] of [
-        ["/signup", "ada@shop.example"],
-        ["/direct", "bea@shop.example"],
-      ] as const) {
-        const { body: before } = await agent.get("/basket");
-        const { body: after } = await agent.post(path);
-        await tracker.flush();
-        expect(after).not.toBe(before);
-        const expected = { customerEmail, sessionId: loginSessionId(before) };
-        expect(posted.at(-1)?.body).toMatchObject(expected);
-      }
+      const { body: before } = await agent.get("/basket");
+      expect((await agent.post(path)).body).not.toBe(before);
+      await tracker.flush();
+      expect(posted.at(-1)?.body).toMatchObject({ sessionId: loginSessionId(before) });
     },
   );
 
