@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import express from "express";
 import { affiliate, type Notices, type TrackOptions } from "express-affiliate";
@@ -63,15 +63,6 @@ describe("the tracker", () => {
     expect(tracker.stats().skipped.disabled).toBe(2);
     expect(await tracker.close()).toEqual({ left: 0, durable: false });
     expect(existsSync(directory)).toBe(false);
-  });
-
-  it("opens the file of its outbox, and says what is wrong with it", () => {
-    const directory = join(scratchDirectory(), "outbox");
-    writeFileSync(directory, "a file");
-    const outbox = diskOutbox({ directory });
-    expect(() => startTracker({ baseUrl: "http://127.0.0.1:1", outbox })).toThrow(
-      expect.objectContaining({ code: "ERR_AFFILIATE_DISK_UNUSABLE" }),
-    );
   });
 
   it("says that another tracker of its process has its directory, for the same program", async () => {

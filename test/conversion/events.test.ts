@@ -30,15 +30,6 @@ describe("events", () => {
     });
   });
 
-  it.each([
-    [7, "7"],
-    [7n, "7"],
-    ["7", "7"],
-  ])("send the host's id %o as a string", (customerId, sent) => {
-    const { data } = event("registration", { email: "a@b", customerId });
-    expect(data).toEqual({ email: "a@b", customerId: sent });
-  });
-
   it("are the same for the same happening, and only for it", () => {
     const id = (...args: Parameters<typeof read>) => event(...args).id;
     const ada = { email: "Ada@shop.example" };
@@ -188,17 +179,13 @@ describe("events", () => {
   });
 
   it.each([
-    ["an ObjectId", "507f1f77bcf86cd799439011"],
-    ["a UUID", "0b0f3f5c-2b1e-4d7f-9a44-2f1c5b8e0d3a"],
-    ["a Long", "9007199254740993"],
-  ])("take %s for the id that is its text", (_, text) => {
-    class OfDriver {
-      toString = () => text;
-    }
-    const own = new OfDriver();
-    expect(event("payment", { ...payment, paymentId: own })).toEqual(
-      event("payment", { ...payment, paymentId: text }),
-    );
+    ["a number", 7, "7"],
+    ["a bigint", 7n, "7"],
+    ["an ObjectId", { toString: () => "507f1f77bcf86cd799439011" }, "507f1f77bcf86cd799439011"],
+    ["a UUID", { toString: () => "0b0f3f5c-2b1e-4d7f" }, "0b0f3f5c-2b1e-4d7f"],
+  ])("take %s for the id that is its text", (_, own, text) => {
+    const withText = event("payment", { ...payment, paymentId: text });
+    expect(event("payment", { ...payment, paymentId: own })).toEqual(withText);
     expect(event("registration", { email: "a@b", customerId: own }).data).toMatchObject({ customerId: text });
     expect(paymentEventId(1, own)).toBe(paymentEventId(1, text));
   });

@@ -46,19 +46,6 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     expect(await reported()).toHaveLength(1);
   });
 
-  it("reports a registration by its session if there is no click id", async () => {
-    const { post, reported, posted } = await shop((tracker) => tracker.onRegistration(returning(ada)));
-    await post("/", "svc_session_id=s1");
-    expect(await reported()).toEqual(["lead/registration"]);
-    expect(posted[0]?.body).toEqual({
-      clientId: 42,
-      leadType: "REGISTRATION",
-      customerEmail: "ada@shop.example",
-      customerName: "Ada",
-      sessionId: "s1",
-    });
-  });
-
   it("reports a payment once, however often the page is reloaded", async () => {
     const { post, reported, posted, tracker } = await shop((tracker) => tracker.onPayment(returning(order)));
     await Promise.all([post(), post(), post()]);
@@ -74,7 +61,7 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     expect(tracker.stats()).toMatchObject({ delivered: 1, duplicates: 3 });
   });
 
-  it.each([undefined, null])("reports nothing when the handler resolves with %s", async (nothing) => {
+  it.each([undefined, null])("reports nothing if the handler resolves with %s", async (nothing) => {
     const { post, reported } = await shop((tracker) => tracker.onPayment(returning(nothing)));
     await post();
     expect(await reported()).toEqual([]);
@@ -96,15 +83,6 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     }
   });
 
-  it("does not keep the response waiting for the report", async () => {
-    const { tracker, posted } = await trackerWithService({}, () => undefined);
-    const app = express().use(tracker);
-    app.post("/", tracker.onPayment(returning(order)));
-    expect((await request(app).post("/").set("Cookie", COOKIES)).status).toBe(200);
-    expect(tracker.stats()).toMatchObject({ queued: 1, delivered: 0 });
-    expect(posted.length).toBeLessThanOrEqual(1);
-  });
-
   describe("with `pick`", () => {
     const complete: RequestHandler = (_req, res) => {
       res.locals.order = order;
@@ -123,14 +101,12 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
       const asked: string[] = [];
       const { post, reported } = await shop((tracker) =>
         tracker.onPayment(
-          (_req, res) => {
-            res.once("close", () => asked.push("closed"));
-            res.status(402).json({});
-          },
-          () => {
-            asked.push("asked");
-            return order;
-          },
+          (_req, res) =>
+            void res
+              .once("close", () => asked.push("closed"))
+              .status(402)
+              .json({}),
+          () => void asked.push("asked"),
         ),
       );
       await post();
@@ -150,22 +126,18 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     });
   });
 
-  it.each([
-    { ...order, leadValue: -5 },
-    { ...order, paymentId: undefined },
-    { ...order, customerEmail: "no-address" },
-    "o1",
-    true,
-  ])("refuses %j as a payment, and says why without naming the customer", async (payment) => {
-    const { post, reported, tracker, lines } = await shop((tracker) =>
-      tracker.onPayment(returning(payment as Payment)),
-    );
-    expect(await post()).toMatchObject({ status: 200 });
-    expect(await reported()).toEqual([]);
-    expect(tracker.stats().dropped.invalid).toBe(1);
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).not.toMatch(/ada@|no-address/);
-  });
+  it.each([{ ...order, customerEmail: "no-address" }, "o1", true])(
+    "refuses %j as a payment, and says why without naming the customer",
+    async (payment) => {
+      const { post, reported, tracker, lines } = await shop((tracker) =>
+        tracker.onPayment(returning(payment as Payment)),
+      );
+      expect(await post()).toMatchObject({ status: 200 });
+      expect(await reported()).toEqual([]);
+      expect(tracker.stats().dropped.invalid).toBe(1);
+      expect(lines).toEqual([expect.not.stringContaining("no-address")]);
+    },
+  );
 
   it("works if the middleware itself is not mounted", async () => {
     const { tracker, posted } = await trackerWithService();
@@ -263,25 +235,15 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     expect(() => other.onRegistration(tracker.onPayment(() => order) as never)).toThrow(refusal(says));
   });
 
-  it.each<[string, (tracker: Affiliate) => unknown, string]>([
-    [
-      "no handler",
-      (tracker) => tracker.onPayment(undefined as never),
-      "onPayment: its handler must be a function, got undefined",
-    ],
-    [
-      "several handlers",
-      (tracker) => tracker.onRegistration([() => ada] as never),
-      "onRegistration: its handler must be a function, got an array",
-    ],
-    [
-      "a `pick` that is none",
-      (tracker) => tracker.onPayment(() => {}, { ...order } as never),
-      "onPayment: its `pick` must be a function, got an object",
-    ],
-  ])("refuses %s at the start, as Express does", (_, wrap, message) => {
-    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1" });
-    expect(() => wrap(tracker)).toThrow(refusal(message));
+  it("refuses at the start what is no handler and no `pick`, as Express does", async () => {
+    const { onPayment, onRegistration } = startTracker({ baseUrl: "http://127.0.0.1:1" });
+    const handler = "its handler must be a function, got";
+    expect(() => onPayment(undefined as never)).toThrow(refusal(`onPayment: ${handler} undefined`));
+    expect(() => onRegistration([() => ada] as never)).toThrow(
+      refusal(`onRegistration: ${handler} an array`),
+    );
+    const pick = "onPayment: its `pick` must be a function, got an object";
+    expect(() => onPayment(() => {}, { ...order } as never)).toThrow(refusal(pick));
   });
 
   it("reports both if a wrapped handler is wrapped with `pick`", async () => {
