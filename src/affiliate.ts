@@ -8,7 +8,7 @@ import type { Payment } from "./conversion/payment.js";
 import type { Registration } from "./conversion/registration.js";
 import { createDelivery } from "./delivery/delivery.js";
 import { createJournal } from "./journal/journal.js";
-import type { Notices, Stats } from "./journal/notices.js";
+import type { Stats } from "./journal/notices.js";
 import type { AffiliateOptions } from "./options.js";
 import { shownLetters } from "./outbox/dead-letters.js";
 import type { OutboxCounts } from "./outbox/outbox.js";
@@ -64,13 +64,8 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
   const transport = transportFor(config, clock);
   const delivery = createDelivery({
     ...{ ...config.delivery, confirmReferral: config.confirmReferral },
-    ...{
-      transport,
-      calls: callsFor(clientId),
-      keyOf: idempotencyKeys(apiKey?.reveal()),
-    },
-    ...{ journal, hide, clock, unanswered: outbox.unanswered },
-    onCapacity: () => outbox.wake(),
+    ...{ transport, calls: callsFor(clientId), keyOf: idempotencyKeys(apiKey?.reveal()) },
+    ...{ journal, hide, clock, unanswered: outbox.unanswered, onCapacity: () => outbox.wake() },
   });
   // First: an outbox that cannot be opened throws.
   if (enabled) {
@@ -104,21 +99,10 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
 
   const client = createClient(enabled ? transport : SENDS_NOTHING, { clientId, clock, hide });
   const shutdown = createShutdown({ outbox, delivery, transport, journal });
-  const track = createTrack({
-    clientId,
-    apiKey,
-    enabled,
-    outbox,
-    journal,
-    clock,
-    isClosed: () => shutdown.closed,
-  });
+  const isClosed = () => shutdown.closed;
+  const track = createTrack({ clientId, apiKey, enabled, outbox, journal, clock, isClosed });
   const context: RequestContext = {
-    config,
-    journal,
-    clock,
-    track,
-    visitors: new WeakMap(),
+    ...{ config, journal, clock, track, visitors: new WeakMap() },
     safeToFreeze: createSafeToFreeze({ outbox, journal, delivers, attemptMs: config.delivery.timeoutMs }),
     status: enabled ? client.status : async () => undefined,
     references: createReferenceWatch(journal),
@@ -177,12 +161,12 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
         ...(trouble !== undefined && { trouble }),
       };
     },
-    on(name: keyof Notices, listener: (notice: never) => void) {
-      journal.emitter.on(name, listener as (notice: unknown) => void);
+    on(...listening: Parameters<typeof journal.emitter.on>) {
+      journal.emitter.on(...listening);
       return tracker;
     },
-    off(name: keyof Notices, listener: (notice: never) => void) {
-      journal.emitter.off(name, listener as (notice: unknown) => void);
+    off(...listening: Parameters<typeof journal.emitter.off>) {
+      journal.emitter.off(...listening);
       return tracker;
     },
     flush: shutdown.flush,

@@ -36,24 +36,22 @@ type OnNoId = (place: string, text: string) => void;
  */
 export function attributionFrom(given: unknown, onNoId: OnNoId): Attribution | InvalidInput {
   // An ORM's row may have getters that throw.
-  return (
-    harmless(() => read(typeof given === "string" ? parsed(given) : given, onNoId)) ??
-    invalidAttribution("it threw when it was read")
-  );
+  const read = harmless(() => idsIn(parsed(given), onNoId)) ?? "it threw when it was read";
+  return typeof read === "string" ? { invalid: `the attribution ${WHAT_IT_IS}: ${read}` } : read;
 }
 
-function read(given: unknown, onNoId: OnNoId): Attribution | InvalidInput {
+/** The ids, or what is wrong. */
+function idsIn(given: unknown, onNoId: OnNoId): Attribution | string {
   if (given === undefined || given === null) return {};
-  if (typeof given !== "object" || Array.isArray(given)) return invalidAttribution(`got ${shown(given)}`);
+  if (typeof given !== "object" || Array.isArray(given)) return `got ${shown(given)}`;
   const mend = hasIds(given) ? undefined : mendOf(given);
-  if (mend) return invalidAttribution(mend);
+  if (mend) return mend;
   const { clickId, sessionId } = given as Record<string, unknown>;
   const ids: Record<string, string> = {};
   for (const [name, id] of Object.entries({ clickId, sessionId })) {
     if (isVisitorId(id)) ids[name] = id;
     else if (isNoVisitorId(id)) onNoId(`the attribution's \`${name}\``, id);
-    else if (id !== undefined && id !== null)
-      return invalidAttribution(`its \`${name}\` must be an id, got ${shown(id)}`);
+    else if (id !== undefined && id !== null) return `its \`${name}\` must be an id, got ${shown(id)}`;
   }
   return ids;
 }
@@ -68,7 +66,7 @@ function mendOf(given: object): string | undefined {
   // An ORM's row may have the field in its prototype.
   for (const name of new Set([...Object.keys(given), "affiliate"])) {
     const value: unknown = Reflect.get(given, name);
-    if (hasIds(typeof value === "string" ? parsed(value) : value)) return `hand over its ${namedAs(name)}`;
+    if (hasIds(parsed(value))) return `hand over its ${namedAs(name)}`;
     const field = NEARLY.exec(name.replaceAll(/[^a-z]/gi, ""))?.[1]?.toLowerCase();
     if (field)
       return `its ${namedAs(name)} must be called \`${field === "click" ? "clickId" : "sessionId"}\``;
@@ -78,15 +76,12 @@ function mendOf(given: object): string | undefined {
   return undefined;
 }
 
-/** A text that is not JSON is returned as it is. */
-function parsed(text: string): unknown {
+/** What is no text, or no JSON, is returned as it is. */
+function parsed(value: unknown): unknown {
+  if (typeof value !== "string") return value;
   try {
-    return JSON.parse(text);
+    return JSON.parse(value);
   } catch {
-    return text;
+    return value;
   }
-}
-
-function invalidAttribution(because: string): InvalidInput {
-  return { invalid: `the attribution ${WHAT_IT_IS}: ${because}` };
 }

@@ -71,10 +71,7 @@ export function passesUncalled(
   return true;
 }
 
-interface OneTracker {
-  readonly config: Config;
-  readonly journal: Journal;
-}
+type OneTracker = { readonly config: Config; readonly journal: Journal };
 
 const seenBy = new WeakMap<Request, OneTracker>();
 
@@ -135,17 +132,14 @@ export function createReferenceWatch(journal: Journal) {
     /** Looks at the address now and, if it has a reference, at the finished response. */
     watch(req: Request, res: Response): void {
       // A request of Node alone has no `originalUrl`.
-      if (params.size === 0 || !req.originalUrl?.includes("?")) return;
-      for (const param of params) {
-        const inAddress = `${param}=`;
-        if (!req.originalUrl.includes(inAddress)) continue;
-        if (!isOpenedByPerson(req) || !landingOf(req, param)) continue;
-        res.once("finish", () => {
-          // A redirect that keeps the reference leads to the page where it counts.
-          const isKept = String(res.getHeader("Location") ?? "").includes(inAddress);
-          if (!handled.has(req) && res.statusCode < 400 && !isKept) warn(req, param);
-        });
-      }
+      const isInAddress = (param: string) => req.originalUrl?.includes(`${param}=`);
+      const param = [...params].find((each) => isInAddress(each) && landingOf(req, each));
+      if (param === undefined || !isOpenedByPerson(req)) return;
+      res.once("finish", () => {
+        // A redirect that keeps the reference leads to the page where it counts.
+        const isKept = String(res.getHeader("Location") ?? "").includes(`${param}=`);
+        if (!handled.has(req) && res.statusCode < 400 && !isKept) warn(req, param);
+      });
     },
   };
 }
@@ -178,14 +172,9 @@ export function createUnreported(kind: ConversionKind, journal: Journal) {
   const words = wordsFor(kind);
 
   return function unreported({ name, identity }: RouteOfRequest, status: number, why: Why): void {
-    const isNews = !logged.has(identity);
+    const line = `${name} answered ${status} and reported no ${kind}: ${words[why]}. If none happened, all is well (said once for each route)`;
+    journal.unreported(kind, logged.has(identity) ? undefined : line);
     logged.add(identity);
-    journal.unreported(
-      kind,
-      isNews
-        ? `${name} answered ${status} and reported no ${kind}: ${words[why]}. If none happened, all is well (said once for each route)`
-        : undefined,
-    );
   };
 }
 
