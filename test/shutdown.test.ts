@@ -46,14 +46,7 @@ describe.concurrent("a process that ends by itself", () => {
     expect((await run.over).code).toBe(0);
   });
 
-  it("sends what it has first", async () => {
-    const service = await faultyService({ onRequest: (...args) => setTimeout(answering(200), 20, ...args) });
-    expect(await host(["ends by itself", service.url]).over).toEqual({ code: 0, signal: null, stderr: "" });
-    expect(new Set(paymentsOf(service)).size).toBe(50);
-    expect(service.requests).toHaveLength(50);
-  });
-
-  it("sends what rests after a failure, too", async () => {
+  it("sends first what it has, and what rests after a failure", async () => {
     const service = await faultyService({
       onRequest: (socket, request, nth) => answering(nth < 3 ? 500 : 200)(socket, request, nth),
     });

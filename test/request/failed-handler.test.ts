@@ -6,13 +6,12 @@ import { eachExpress } from "../helpers/express.js";
 const reasons = [undefined, null, "", 0, Number.NaN, false];
 const ways: [string, (reason: unknown) => () => unknown][] = [
   ["rejects with", (reason) => () => Promise.reject(reason)],
-  [
-    "throws",
-    (reason) => () => {
-      throw reason;
-    },
-  ],
+  ["throws", (reason) => raising(reason)],
 ];
+
+const raising = (reason: unknown) => (): never => {
+  throw reason;
+};
 
 describe.each(eachExpress)("a guard that fails with no error, on $name", ({ express }) => {
   describe.each(ways)("and %s", (_, fail) => {
@@ -44,13 +43,7 @@ describe.each(eachExpress)("a guard that fails with no error, on $name", ({ expr
   const pass: [string, string, (next: NextFunction) => unknown][] = [
     ["calls `next`", "route", (next) => next("route")],
     ["rejects", "route", () => Promise.reject("route")],
-    [
-      "throws",
-      "route",
-      () => {
-        throw "route";
-      },
-    ],
+    ["throws", "route", raising("route")],
     ["rejects", "router", () => Promise.reject("router")],
   ];
   it.each(pass)("goes on as Express does if its handler %s with %o", async (_, reason, go) => {

@@ -92,16 +92,6 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect(cookiesOf(elsewhere).join()).not.toContain("Max-Age=0;");
   });
 
-  it("sets Secure on https and the domain of its options", async () => {
-    const { app, visit } = await landing({ domain: "shop.example", maxAgeMs: 60_000 });
-    app.set("trust proxy", true);
-    const cookies = cookiesOf(await visit("/?ref=ALICE", { "X-Forwarded-Proto": "https" }));
-    expect(cookies).toHaveLength(2);
-    for (const cookie of cookies) {
-      expect(cookie).toMatch(/Max-Age=60; Domain=shop\.example; Path=\/; .*Secure; SameSite=Lax/);
-    }
-  });
-
   it.each([
     ["no-store", "no-store"],
     ["private, max-age=60", "private, max-age=60"],
