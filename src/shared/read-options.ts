@@ -2,10 +2,9 @@ import type * as z from "zod/mini";
 import { OptionsError } from "./errors.js";
 import { nearestWord } from "./nearest.js";
 import { shown } from "./printable.js";
-import { Secret } from "./secret.js";
 
-// Longer texts may be a key in the wrong option.
-const LONGEST_SHOWN = 12;
+// Others may be a key in the wrong option.
+const NO_KEY = /^(?:\D{0,12}|.{0,4})$/;
 const NEVER_SHOWN = ["apiKey", "baseUrl", "proxy", "signed"];
 const LIKE_AN_OPTION = /^[a-z]+(?:[A-Z][a-z]+)*$/;
 
@@ -28,44 +27,29 @@ export function readOptions<Schema extends z.ZodMiniObject>(
   const unknown = issues.flatMap((issue) =>
     issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [],
   );
-  const hide = hidingSecretsOf(options, unknown);
   const problems = [
-    ...issues.filter(({ code }) => code !== "unrecognized_keys").map((issue) => wrongOption(issue, hide)),
-    ...unknown.map((path) => unknownOption(path, namesAt(schema, path.slice(0, -1)), hide)),
+    ...issues.filter(({ code }) => code !== "unrecognized_keys").map(wrongOption),
+    ...unknown.map((path) => unknownOption(path, namesAt(schema, path.slice(0, -1)))),
   ];
   throw new OptionsError(factory, problems);
 }
 
-type Hide = (text: string) => string;
-
-/** Removes possible keys: secret options, values of unknown ones, names unlike an option's. */
-function hidingSecretsOf(options: unknown, unknown: readonly PropertyKey[][]): Hide {
-  const valueAt = (path: readonly PropertyKey[]) =>
-    path.reduce<unknown>((at, name) => Object(at)[name], options);
-  const values = [...NEVER_SHOWN.map((name) => [name]), ...unknown].flatMap(valueAt);
-  const names = unknown.map((path) => path.at(-1)).filter((name) => !LIKE_AN_OPTION.test(String(name)));
-  const secrets = [...values, ...names]
-    .filter((value) => typeof value === "string" && value !== "")
-    .map((value) => new Secret(value as string));
-  return (text) => secrets.reduce((rest, secret) => secret.removeFrom(rest), text);
-}
-
-function wrongOption({ path, message, input }: z.core.$ZodIssue, hide: Hide): string {
+function wrongOption({ path, message, input }: z.core.$ZodIssue): string {
   if (path.length === 0) return "options must be an object";
   if (input === undefined) return `\`${path.join(".")}\` is required: it ${message}`;
-  const got = NEVER_SHOWN.includes(String(path[0])) ? "" : `, got ${briefly(input, hide)}`;
+  const got = NEVER_SHOWN.includes(String(path[0])) ? "" : `, got ${briefly(input)}`;
   return `\`${path.join(".")}\` ${message}${got}`;
 }
 
-function briefly(input: unknown, hide: Hide): string {
-  if (typeof input !== "string") return hide(shown(input));
-  return input.length > LONGEST_SHOWN ? `a string of ${input.length} characters` : shown(hide(input));
+function briefly(input: unknown): string {
+  const mayBeKey = typeof input === "string" && !NO_KEY.test(input);
+  return mayBeKey ? `a string of ${input.length} characters` : shown(input);
 }
 
-function unknownOption(path: readonly PropertyKey[], names: string[], hide: Hide): string {
+function unknownOption(path: readonly PropertyKey[], names: string[]): string {
   const key = String(path.at(-1));
   const suggestion = nearestWord(key, names);
-  const isShown = suggestion !== undefined || (LIKE_AN_OPTION.test(key) && hide(key) === key);
+  const isShown = suggestion !== undefined || LIKE_AN_OPTION.test(key);
   const name = isShown ? `\`${path.join(".")}\`` : `a name of ${key.length} characters`;
   return `${name} is not an option; ${
     suggestion
