@@ -6,6 +6,8 @@ const UNSEEN = /[\p{C}\p{DI}\u2800]|(?! )\p{Z}/gu;
 // With the marks behind it: they would stand on the escape's last letter.
 const UNSEEN_OR_ESCAPE = /(?:[\p{C}\p{DI}\u2800]|(?! )\p{Z})\p{M}*|\\(?=u)/gu;
 const UNSEEN_OR_NOT_ASCII = /[^\x20-\x7e]|\\(?=u)/gu;
+/** How many characters of a wrong value are shown. */
+const LONGEST = 40;
 const NOT_ASCII = /[^\x20-\x7e]/g;
 
 /** A text from outside as one line that is safe to show, with what cannot be seen escaped. */
@@ -43,13 +45,13 @@ export function kindOf(value: unknown): string {
 }
 
 /** A wrong value, for an error's message, in ASCII: `"42" (string)`, `-1 (number)`, `an array`. */
-export function shown(value: unknown, longest = 40): string {
+export function shown(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "an array";
   if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
   if (typeof value === "object") return "an object";
-  if (typeof value !== "string") return `${String(value).slice(0, longest)} (${typeof value})`;
-  const start = value.length > longest ? `${value.slice(0, longest)}...` : value;
+  if (typeof value !== "string") return `${String(value).slice(0, LONGEST)} (${typeof value})`;
+  const start = value.length > LONGEST ? `${value.slice(0, LONGEST)}...` : value;
   return `${JSON.stringify(start).replace(NOT_ASCII, escaped)} (string)`;
 }
 

@@ -22,8 +22,8 @@ export interface Returned {
 /** Bodies with the fields and types of a gateway's documentation. */
 export interface Bodies {
   readonly read: (given: unknown) => Told;
-  /** The id of the sale and of its refunds, given that of the gateway. */
-  readonly paymentId: (id: string) => string;
+  /** What the id of the sale and of its refunds begins with, before that of the gateway. */
+  readonly prefix?: string;
   readonly sale: (paid: Paid) => object;
   readonly refund: (paid: Paid, returned: Returned) => object;
   readonly dispute?: (paid: Paid) => object;
@@ -38,12 +38,9 @@ export interface Bodies {
   };
   /** What an event of it does not have. */
   readonly lacks?: readonly ("email" | "affiliate")[];
-  /** The unit of its amounts. */
-  readonly unit: "minor" | "major";
 }
 
 const decimal = (minor: number) => (minor / 100).toFixed(2);
-const asIs = (id: string) => id;
 const id = "1";
 const paid: Paid = { id, minor: 1_990, currency: "EUR" };
 
@@ -228,7 +225,6 @@ const adyen = {
 export const bodies: Record<Gateway, Bodies> = {
   stripe: {
     read: gateways.stripe,
-    paymentId: asIs,
     sale: (paid) => stripe.event("charge.succeeded", stripe.charge(paid)),
     refund: (paid, { soFar }) =>
       stripe.event(
@@ -254,11 +250,9 @@ export const bodies: Record<Gateway, Bodies> = {
       amount: "data.object.amount_captured",
       currency: "data.object.currency",
     },
-    unit: "minor",
   },
   paypal: {
     read: gateways.paypal,
-    paymentId: asIs,
     sale: (paid) => paypal.event("PAYMENT.CAPTURE.COMPLETED", paypal.capture(paid)),
     refund: ({ id, currency = "EUR" }, { nth, minor, soFar }) =>
       paypal.event("PAYMENT.CAPTURE.REFUNDED", {
@@ -290,11 +284,9 @@ export const bodies: Record<Gateway, Bodies> = {
       currency: "resource.amount.currency_code",
     },
     lacks: ["email"],
-    unit: "major",
   },
   paddle: {
     read: gateways.paddle,
-    paymentId: asIs,
     sale: ({ id, minor, currency = "EUR", customer, affiliate }) =>
       paddle.event("transaction.completed", {
         id,
@@ -323,11 +315,10 @@ export const bodies: Record<Gateway, Bodies> = {
       currency: "data.currency_code",
     },
     lacks: ["email"],
-    unit: "minor",
   },
   lemonSqueezy: {
     read: gateways.lemonSqueezy,
-    paymentId: (id) => `orders ${id}`,
+    prefix: "orders ",
     sale: (paid) => lemonSqueezy.event("order_created", paid, lemonSqueezy.order(paid)),
     refund: (paid, { soFar }) =>
       lemonSqueezy.event(
@@ -355,11 +346,9 @@ export const bodies: Record<Gateway, Bodies> = {
       amount: "data.attributes.total",
       currency: "data.attributes.currency",
     },
-    unit: "minor",
   },
   braintree: {
     read: gateways.braintree,
-    paymentId: asIs,
     sale: (paid) => braintree.transaction(paid),
     refund: (paid, { nth, minor }) =>
       braintree.transaction(paid, {
@@ -389,11 +378,9 @@ export const bodies: Record<Gateway, Bodies> = {
       braintree.transaction(paid, { type: "credit" }),
     ],
     fields: { type: "type", id: "id", amount: "amount", currency: "currencyIsoCode" },
-    unit: "major",
   },
   mollie: {
     read: gateways.mollie,
-    paymentId: asIs,
     sale: (paid) => mollie.payment(paid),
     refund: (paid, { soFar }) =>
       mollie.payment(paid, { amountRefunded: { currency: paid.currency ?? "EUR", value: decimal(soFar) } }),
@@ -405,11 +392,9 @@ export const bodies: Record<Gateway, Bodies> = {
       mollie.payment(paid, { status }),
     ),
     fields: { type: "resource", id: "id", amount: "amount.value", currency: "amount.currency" },
-    unit: "major",
   },
   razorpay: {
     read: gateways.razorpay,
-    paymentId: asIs,
     sale: (paid) => razorpay.event("payment.captured", { payment: razorpay.payment(paid) }),
     refund: (paid, { nth, minor, soFar }) =>
       razorpay.event("refund.processed", {
@@ -442,11 +427,9 @@ export const bodies: Record<Gateway, Bodies> = {
       amount: "payload.payment.entity.amount",
       currency: "payload.payment.entity.currency",
     },
-    unit: "minor",
   },
   square: {
     read: gateways.square,
-    paymentId: asIs,
     sale: (paid) => square.event("payment.updated", "payment", square.payment(paid)),
     refund: ({ id, currency = "EUR" }, { nth, minor }) =>
       square.event("refund.updated", "refund", {
@@ -476,11 +459,9 @@ export const bodies: Record<Gateway, Bodies> = {
       currency: "data.object.payment.amount_money.currency",
     },
     lacks: ["affiliate"],
-    unit: "minor",
   },
   adyen: {
     read: (given) => gateways.adyen(given, { capture: "automatic" }),
-    paymentId: asIs,
     sale: (paid) => adyen.item(paid),
     refund: (paid, { nth, minor }) =>
       adyen.item({ ...paid, minor, id: `refund${nth}` }, { eventCode: "REFUND", originalReference: paid.id }),
@@ -494,7 +475,6 @@ export const bodies: Record<Gateway, Bodies> = {
       adyen.item(paid, { eventCode: "REPORT_AVAILABLE" }),
     ],
     fields: { type: "eventCode", id: "pspReference", amount: "amount.value", currency: "amount.currency" },
-    unit: "minor",
   },
 };
 
@@ -502,6 +482,9 @@ export const everyGateway = Object.keys(bodies) as Gateway[];
 
 /** The parts of bodies, for what a single gateway does. */
 export const parts = { stripe, paypal, paddle, lemonSqueezy, braintree, mollie, razorpay, square, adyen };
+
+/** Whose amounts are decimal texts. */
+export const inMajorUnits: readonly Gateway[] = ["paypal", "braintree", "mollie"];
 
 /** A copy of an event whose field has another value; without the field if that is undefined. */
 export function withField(event: object, path: string, value: unknown): object {

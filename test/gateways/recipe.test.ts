@@ -205,8 +205,8 @@ const anyOrder = <Event>(events: readonly Event[]) =>
     .map(([all, again]) => [...all, ...again]);
 
 describe.each(everyGateway)("refunds of %s", (gateway) => {
-  const { read, refund, sale, paymentId } = bodies[gateway];
-  const payment = { paymentId: paymentId(paid.id), leadValue: 19.9 };
+  const { read, refund, sale, prefix = "" } = bodies[gateway];
+  const payment = { paymentId: prefix + paid.id, leadValue: 19.9 };
   const events = PARTS.map((part) => read(refund(paid, part)) as Refund);
 
   it("have the sale's id, and come to one sum in any order, however often each is told", () => {

@@ -151,7 +151,7 @@ async function* checkOutbox(
       await outbox.checkWrites?.();
       yield well("it may be written to");
       yield* findingsOf(counts, clientId);
-      if (showsLast) yield* lastEventsFound(await outbox.last(LAST), Date.now());
+      if (showsLast) yield* lastEventsFound(await outbox.last(LAST));
       for (const caution of (await outbox.cautions?.()) ?? []) yield note(caution);
     } finally {
       await outbox.close();

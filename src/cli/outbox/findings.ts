@@ -52,11 +52,11 @@ const FATES = {
 };
 
 /** What became of the events reported last. */
-export function lastEventsFound(events: readonly LastEvent[], now: number): readonly Finding[] {
+export function lastEventsFound(events: readonly LastEvent[]): readonly Finding[] {
   if (events.length === 0) return [note("no event was reported yet")];
   return events.map(({ id, kind, state, at, until, reason }) => {
     if (state === "dead") return note(`${kind} ${id}: given up ${timeOf(at)}: ${reason}`);
-    const isLater = state === "waiting" && until !== null && until > now;
+    const isLater = state === "waiting" && until !== null && until > Date.now();
     const fate = isLater ? `waits until ${timeOf(until)}` : FATES[state];
     return well(`${kind} ${id}: reported ${timeOf(at)}, ${fate}`);
   });

@@ -1,9 +1,7 @@
 import { diskOutbox } from "express-affiliate/disk";
 import { describe, expect, it } from "vitest";
 import { doctorCommand } from "../../../src/cli/doctor/command.js";
-import { lastEventsFound } from "../../../src/cli/outbox/findings.js";
 import type { Outbox } from "../../../src/outbox/outbox.js";
-import type { LastEvent } from "../../../src/outbox/queue/last-events.js";
 import { sample, scheduledSample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
@@ -101,25 +99,6 @@ describe("doctor --last", () => {
     expect(await doctor(["--base-url", url, "--client-id", "42", "--last"])).toContainEqual(
       expect.stringMatching(/^- +what the service has recorded last cannot be asked/),
     );
-  });
-
-  it("says of each state what it means", () => {
-    const event = { id: "a", kind: "click", at: 0, until: null, reason: null } satisfies Partial<LastEvent>;
-    const fates = lastEventsFound(
-      [
-        { ...event, state: "waiting", until: 2_000 },
-        { ...event, state: "waiting", until: 500 },
-        { ...event, state: "behind" },
-        { ...event, state: "under-way" },
-      ],
-      1_000,
-    ).map(({ text }) => text.replace("click a: reported 1970-01-01T00:00:00.000Z, ", ""));
-    expect(fates).toEqual([
-      "waits until 1970-01-01T00:00:02.000Z",
-      "waits for a process that delivers, or for the service",
-      "waits for an earlier event of its visitor",
-      "an attempt is under way",
-    ]);
   });
 });
 
