@@ -20,7 +20,6 @@ import { type Bench, createReport } from "./report.js";
 import { benchAnswers } from "./sections/answers.js";
 import { benchBacklog } from "./sections/backlog.js";
 import { benchBurst } from "./sections/burst.js";
-import { benchHandOver } from "./sections/hand-over.js";
 import { benchMainThread } from "./sections/main-thread.js";
 import { benchStartUp } from "./sections/start-up.js";
 
@@ -30,7 +29,6 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   burst: benchBurst,
   "main-thread": benchMainThread,
   "start-up": benchStartUp,
-  "hand-over": benchHandOver,
 };
 
 const { values, positionals } = parseArgs({

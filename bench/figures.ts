@@ -28,31 +28,13 @@ const twoDigits = (number = Number.NaN) => Number(number.toPrecision(2)).toLocal
 const micros = ([number]: readonly number[]) => `${twoDigits(number)} µs`;
 const millis = ([number]: readonly number[]) => `${twoDigits(number)} ms`;
 const megabytes = ([number]: readonly number[]) => `${twoDigits(number)} MB`;
-const bytes = ([number]: readonly number[]) => `${twoDigits(number)} bytes`;
-const range = (numbers: readonly number[]) =>
-  `${twoDigits(Math.min(...numbers))} to ${twoDigits(Math.max(...numbers))} bytes`;
 const whole = ([number]: readonly number[]) => twoDigits(number);
 const percent = ([share = Number.NaN]: readonly number[]) => `${Math.round(100 * share)} %`;
 
-/** With so many events waiting. */
-const HANDED_OVER = { memory: "100,000", disk: "100,000", postgres: "20,000" } as const;
-const handedOver = (outbox: keyof typeof HANDED_OVER) => ({ outbox, "events waiting": HANDED_OVER[outbox] });
 const start = { outbox: "disk above memory" };
 
 /** Every measured figure on a page is one of these, and links to it. */
 const FIGURES: readonly Figure[] = [
-  ...(["memory", "disk", "postgres"] as const).flatMap((outbox): Figure[] => [
-    {
-      name: `report-${outbox}`,
-      is: `main thread for a report alone, ${outbox}`,
-      ...{ of: "Handing over", column: "µs of main thread", like: handedOver(outbox), show: micros },
-    },
-    {
-      name: `receipt-${outbox}`,
-      is: `until its receipt, of 100 reported at once, ${outbox}`,
-      ...{ of: "Handing over", column: "µs until the receipt", like: handedOver(outbox), show: micros },
-    },
-  ]),
   ...(["memory", "disk"] as const).flatMap((outbox): Figure[] => [
     {
       name: `request-${outbox}`,
@@ -78,16 +60,6 @@ const FIGURES: readonly Figure[] = [
       ...{ of: "Delivering", column: "of undici", like: { carrier: outbox }, show: percent },
     },
   ]),
-  {
-    name: "waiting-memory",
-    is: "heap of an event that waits, memory",
-    ...{ of: "Handing over", column: "bytes of heap", like: handedOver("memory"), show: bytes },
-  },
-  {
-    name: "waiting-disk",
-    is: "file of an event that waits, disk",
-    ...{ of: "Handing over", column: "bytes on disk", like: { outbox: "disk" }, show: range },
-  },
   {
     name: "thread-memory",
     is: "memory of the disk outbox's thread",

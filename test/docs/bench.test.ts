@@ -21,8 +21,10 @@ describe("figures", () => {
 
   it("have a name that the results know", () => {
     const page = (name: string) => `takes [1 µs](results/figures.md#${name})`;
-    expect(withFigures(page("report-memory"), results)).toMatch(/^takes \[\d+ µs\]\(/);
-    expect(() => withFigures(page("report-nothing"), results)).toThrow("there is no figure `report-nothing`");
+    expect(withFigures(page("request-memory"), results)).toMatch(/^takes \[\d+ µs\]\(/);
+    expect(() => withFigures(page("request-nothing"), results)).toThrow(
+      "there is no figure `request-nothing`",
+    );
   });
 });
 
@@ -68,7 +70,7 @@ describe("a number that looks measured", () => {
 
   it("is seen", () => {
     const page =
-      "`9 µs` [11 µs](figures.md#report-memory), 12 µs, 500 to 790 bytes, 0.2 s, 30 MB, 80 events a second, 64 MiB, 93 %";
+      "`9 µs` [11 µs](figures.md#request-memory), 12 µs, 500 to 790 bytes, 0.2 s, 30 MB, 80 events a second, 64 MiB, 93 %";
     const seen = ["12 µs", "500 to 790 bytes", "0.2 s", "30 MB", "80 events a second", "93 %"];
     expect(unmarkedIn(page)).toEqual(seen);
   });
