@@ -17,9 +17,7 @@ import { parseArgs } from "node:util";
 import { compareWithOthers } from "./others/run.js";
 import { writeFigures } from "./readme.js";
 import { type Bench, createReport } from "./report.js";
-import { benchAnswers } from "./sections/answers.js";
-import { benchBacklog } from "./sections/backlog.js";
-import { benchBurst } from "./sections/burst.js";
+import { benchAnswers, benchBacklog, benchBurst } from "./sections/delivery.js";
 import { benchMainThread } from "./sections/main-thread.js";
 import { benchStartUp } from "./sections/start-up.js";
 
