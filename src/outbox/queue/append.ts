@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import type { OutboxEvent } from "../../conversion/events.js";
 import type { Clock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
-import { setImmediate } from "../../shared/real-timers.js";
 import { inBatches } from "./batch.js";
 
 /** What became of an event. `full`: it was not stored. */
@@ -12,21 +11,19 @@ interface AppendRequest {
   readonly event: OutboxEvent;
   /** Called if the event waits for a host's transaction. */
   readonly waits: (() => void) | undefined;
-  /** How often what waits had failed when it came. */
-  readonly generation: number;
   resolve(stored: Stored): void;
   reject(error: unknown): void;
 }
 
 const AT_ONCE = 64;
 const LOOK_MS = 50;
+const LOOK_WHEN_AWAY_MS = 1_000;
 // Of the five seconds that a tracker's close() takes by default.
 export const LOOKS_ON_CLOSING_MS = 3_000;
 
 /**
  * Stores events, many in one statement. One that a host's open transaction has just reported waits
- * for its end, and so do its visitor's later events; others go on. If a look at one of these fails,
- * all of them do: alone, it could be overtaken.
+ * for its end, and so do its visitor's later events; others go on.
  *
  * @param options.attempt stores these in one transaction, or none of them, with each one's outcome.
  * What an earlier attempt of the same `report` has stored is no duplicate.
@@ -44,8 +41,6 @@ export function createAppend(options: {
   let isLooking = false;
   let isClosed = false;
   let cancelEnd = () => {};
-  let generation = 0;
-  let failure: unknown;
 
   // One call at a time. If it fails, so does everything behind it: otherwise a later event could be
   // stored before an earlier one.
@@ -74,71 +69,50 @@ export function createAppend(options: {
       }
     }
 
-    throwIfBehindFailed(left);
     await storeFree(asked);
-    throwIfBehindFailed(left);
-    for (const each of left) wait(each);
-    return [];
-  }
-
-  function throwIfBehindFailed(some: ReadonlySet<AppendRequest>): void {
-    for (const each of some) if (each.generation !== generation) throw failure;
-  }
-
-  function wait(request: AppendRequest): void {
-    if (isClosed) {
-      request.reject(closedWhileWaiting(name));
-      return;
+    for (const each of left) {
+      waiting.add(each);
+      each.waits?.();
     }
-    waiting.add(request);
-    request.waits?.();
     if (!isLooking) void look();
+    return [];
   }
 
   /** Stores what waits, each once nothing that came before it holds it up. */
   async function look(): Promise<void> {
     isLooking = true;
-    try {
-      while (waiting.size > 0) {
-        await lookAtEach();
-        await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
-      }
-    } catch (error) {
-      failWaiting(error);
+    while (waiting.size > 0) {
+      const inMs = await lookAtEach();
+      await new Promise<void>((resolve) => clock.after(inMs, resolve));
     }
     isLooking = false;
   }
 
   /** One at a time: the server makes each wait, on a connection of the host's pool. */
-  async function lookAtEach(): Promise<void> {
+  async function lookAtEach(): Promise<number> {
     const taken = new Set<string>();
     for (const each of waiting) {
-      if (isClosed) throw closedWhileWaiting(name);
-      if (!isFree(each, taken)) continue;
-      try {
-        const [outcome] = await attempt([each.event], randomUUID());
-        waiting.delete(each);
-        each.resolve(outcome as Stored);
-      } catch (error) {
-        if (!isBusy(error)) throw error;
-        take(each, taken);
+      if (isClosed) each.reject(closedWhileWaiting(name));
+      if (isClosed) waiting.delete(each);
+      else if (isFree(each, taken)) {
+        try {
+          const [outcome] = await attempt([each.event], randomUUID());
+          waiting.delete(each);
+          each.resolve(outcome as Stored);
+        } catch (error) {
+          // It keeps its place: the next look may find the server there again.
+          if (!isBusy(error)) return isClosed ? 0 : LOOK_WHEN_AWAY_MS;
+          take(each, taken);
+        }
       }
     }
-  }
-
-  /** Also what comes before their callers know: it may have to go behind them. */
-  function failWaiting(error: unknown): void {
-    failure = error;
-    generation++;
-    setImmediate(() => generation++);
-    for (const { reject } of waiting) reject(error);
-    waiting.clear();
+    return LOOK_MS;
   }
 
   return {
     append: (event: OutboxEvent, waits?: () => void): Promise<Stored> =>
       new Promise((resolve, reject) => {
-        inTurn({ event, waits, generation, resolve, reject }).catch(reject);
+        inTurn({ event, waits, resolve, reject }).catch(reject);
       }),
     /** No event comes any more. Those that wait are still tried for a while. */
     stop(): void {
