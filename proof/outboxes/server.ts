@@ -98,7 +98,7 @@ function claiming(database: Database): Opened["claim"] {
   const queue = createQueue(database, {
     ...{ leaseMs: 60_000, rememberMs: 86_400_000, clock: systemClock },
     ...{ scope, counts: createCounts(async () => [], scope) },
-    ...{ wake: nothing, onDeath: nothing, onShed: nothing },
+    ...{ maxDeadLetters: 10_000, maxDeadLetterBytes: 1e9, wake: nothing, onDropped: nothing },
   });
   return async (limit) => {
     const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit }));

@@ -80,7 +80,7 @@ export function createChores(
       values,
     );
     const moved = await only(tx, found);
-    const { shed } = await enqueue.enqueueInRows(
+    const { shed } = await enqueue.enqueue(
       tx,
       // Their own reports: an append that is repeated still finds what it has stored.
       moved.map((row) => ({ report: row.report, seq: row.seq, ...as(row) })),

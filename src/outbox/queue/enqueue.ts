@@ -19,6 +19,8 @@ export interface Incoming {
   readonly history?: History;
   /** Whether it enters its visitor's queue before its `notBefore`. */
   readonly isDue?: boolean;
+  /** The number of its row, if it has one, and is in no queue. */
+  readonly seq?: number;
 }
 
 /** What became of events. */
@@ -29,11 +31,6 @@ export interface Enqueued {
 }
 
 const NOTHING: Enqueued = { stored: [], shed: [] };
-
-/** An event that has a row, and is in no queue. */
-interface Waiting extends Incoming {
-  readonly seq: number;
-}
 
 // A server takes a statement of this size, whatever it makes of the values.
 const MOST_BYTES = 256 * 1024;
@@ -116,12 +113,12 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
   }
 
   /** Gives rows that are there their places. */
-  async function update(tx: Statements, seqs: readonly number[], rows: readonly Row[]): Promise<void> {
+  async function update(tx: Statements, incoming: readonly Incoming[], rows: readonly Row[]): Promise<void> {
     const set = OF_PLACE.map((column) => `${column} = ?`).join(", ");
     for (const [nth, row] of rows.entries()) {
       await tx.write(
         `update ${events} set ${set}, size = length(data), interrupted = 0, reason = null, death = null where seq = ?`,
-        [...OF_PLACE.map((column) => row[column]), seqs[nth] as number],
+        [...OF_PLACE.map((column) => row[column]), incoming[nth]?.seq as number],
       );
     }
   }
@@ -137,21 +134,32 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
     return ({ event, isDue }) => !isDue && (notBeforeOf(event) ?? 0) > time;
   }
 
-  /** Stores events in their places. */
-  async function store(
-    tx: Statements,
-    incoming: readonly Incoming[],
-    places: readonly Place[],
-    write: (rows: readonly Row[]) => Promise<void>,
-  ): Promise<Enqueued> {
+  /** Where events come that have rows: after those with a higher `seq`, too. */
+  async function lastPlacesOf(tx: Statements, incoming: readonly Incoming[]): Promise<Place[]> {
+    const lasts = new Map<string, number>();
+    return (await placesOf(tx, eventsOf(incoming))).map((place) => {
+      const last = (lasts.get(place.visitor) ?? place.last) + 1;
+      lasts.set(place.visitor, last);
+      return { ...place, last };
+    });
+  }
+
+  /**
+   * Stores events, each at the end of its visitor's queue: all of them new, or all with rows that are
+   * there. These keep their rows: in MySQL, a new row with an id that was just deleted waits for the
+   * transaction that has inserted the next id.
+   */
+  async function enqueue(tx: Statements, incoming: readonly Incoming[]): Promise<Enqueued> {
+    if (incoming.length === 0) return NOTHING;
+    const isNew = incoming[0]?.seq === undefined;
+    const places = isNew ? await placesOf(tx, eventsOf(incoming)) : await lastPlacesOf(tx, incoming);
     const isScheduled = await scheduledIn(tx, incoming);
-    await write(
-      incoming.map((each, nth) => {
-        const place = places[nth] as Place;
-        if (!isScheduled(each)) return rowOf(each, QUEUED, place, each.event.createdAt);
-        return rowOf(each, SCHEDULED, place, notBeforeOf(each.event) as number);
-      }),
-    );
+    const written = incoming.map((each, nth) => {
+      const place = places[nth] as Place;
+      if (!isScheduled(each)) return rowOf(each, QUEUED, place, each.event.createdAt);
+      return rowOf(each, SCHEDULED, place, notBeforeOf(each.event) as number);
+    });
+    await (isNew ? insert(tx, written) : update(tx, incoming, written));
     const ids = incoming.map(({ event }) => event.id);
     const destinations = [...new Set(incoming.map(({ event }) => event.destination))];
     const clicks = `select count(*) from ${events} o${words.byVisitorAndKind}
@@ -205,28 +213,7 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
 
   return {
     placesOf,
-    /** Stores new events, each at the end of its visitor's queue. */
-    async enqueue(tx: Statements, incoming: readonly Incoming[]): Promise<Enqueued> {
-      if (incoming.length === 0) return NOTHING;
-      const places = await placesOf(tx, eventsOf(incoming));
-      return store(tx, incoming, places, (rows) => insert(tx, rows));
-    },
-    /**
-     * The same for events whose rows are there. They keep their rows: in MySQL, a new row with an
-     * id that was just deleted waits for the transaction that has inserted the next id.
-     */
-    async enqueueInRows(tx: Statements, waiting: readonly Waiting[]): Promise<Enqueued> {
-      if (waiting.length === 0) return NOTHING;
-      const lasts = new Map<string, number>();
-      // So that it comes after rows with a higher `seq`, too.
-      const places = (await placesOf(tx, eventsOf(waiting))).map((place) => {
-        const last = (lasts.get(place.visitor) ?? place.last) + 1;
-        lasts.set(place.visitor, last);
-        return { ...place, last };
-      });
-      const seqs = waiting.map(({ seq }) => seq);
-      return store(tx, waiting, places, (rows) => update(tx, seqs, rows));
-    },
+    enqueue,
     /** An event without a place in a queue, for `Database.insertWithin`. */
     newRow(incoming: Incoming) {
       const { id, destination } = incoming.event;

@@ -18,23 +18,19 @@ export function createEviction(options: {
   onEvicted: (event: OutboxEvent) => void;
 }): (bytes: number) => Promise<void> {
   const { max, maxBytes, counts, remove, onEvicted } = options;
-  let last = Promise.resolve();
-
-  async function evictFor(bytes: number): Promise<void> {
+  return async function evictFor(bytes) {
     let left = bytes;
-    for (const kind of LEAST_URGENT_FIRST) {
-      while (left > 0 && (counts.dead() > max || counts.deadBytes() > maxBytes)) {
-        const [evicted] = await remove(kind, 1);
-        if (!evicted) break;
-        left -= evicted.size;
-        onEvicted(evicted.event);
+    try {
+      for (const kind of LEAST_URGENT_FIRST) {
+        while (left > 0 && (counts.dead() > max || counts.deadBytes() > maxBytes)) {
+          const [evicted] = await remove(kind, 1);
+          if (!evicted) break;
+          left -= evicted.size;
+          onEvicted(evicted.event);
+        }
       }
+    } catch {
+      // Appends and claims report what is wrong with the server.
     }
-  }
-
-  return function onDeath(bytes) {
-    // Appends and claims report what is wrong with the server.
-    last = last.then(() => evictFor(bytes)).catch(() => {});
-    return last;
   };
 }

@@ -10,7 +10,6 @@ import { createBound } from "./bound.js";
 import { repeatWhereLost } from "./connections.js";
 import { countsOf, createCounts } from "./counts.js";
 import type { Database } from "./database.js";
-import { createEviction } from "./eviction.js";
 import { type LastEvent, lastEventsIn } from "./last-events.js";
 import type { QueueClaim } from "./leases.js";
 import type { ReadSqlOptions } from "./options.js";
@@ -68,17 +67,10 @@ export function createQueueOutbox(
   const scope = new Scope();
   // Other client ids' events have bounds of their own.
   const counts = createCounts(async () => (await queue.count()).filter((row) => scope.has(row)), scope);
-  const evict = createEviction({
-    max: maxDeadLetters,
-    maxBytes: maxDeadLetterBytes,
-    counts,
-    remove: (kind, limit) => queue.evictOldest(kind, limit),
-    onEvicted: (event) => notify((to) => to.dropped(event, "dead-letters-full")),
-  });
   const queue = createQueue(database, {
-    ...{ leaseMs, rememberMs, counts, scope, clock, onDeath: evict },
+    ...{ leaseMs, rememberMs, maxDeadLetters, maxDeadLetterBytes, counts, scope, clock },
     wake: () => wake(),
-    onShed: (event) => notify((to) => to.dropped(event, "visitor-full")),
+    onDropped: (event, reason) => notify((to) => to.dropped(event, reason)),
   });
   const isBusy = (error: unknown) => error === IS_BEHIND || database.isBusy(error);
   const append = createAppend({ name, clock, attempt, isBusy });

@@ -11,6 +11,7 @@ import { type CountRow, type Counts, changeOf, storedChange } from "./counts.js"
 import type { Database, Statements } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createEnqueue, type Enqueued, type Incoming } from "./enqueue.js";
+import { createEviction } from "./eviction.js";
 import { createLeases, type UnderWay } from "./leases.js";
 import { createPersonal } from "./personal.js";
 import { createQueues } from "./queues.js";
@@ -60,14 +61,14 @@ export function createQueue(
     readonly worker?: string;
     /** There may be something to claim. */
     readonly wake: () => void;
-    /** An event has become a dead letter of so many bytes. */
-    readonly onDeath: (bytes: number) => unknown;
-    /** A visitor's click was removed for newer ones. */
-    readonly onShed: (event: OutboxEvent) => void;
+    readonly maxDeadLetters: number;
+    readonly maxDeadLetterBytes: number;
+    /** A visitor's click was removed for newer ones, or a dead letter. */
+    readonly onDropped: (event: OutboxEvent, reason: "visitor-full" | "dead-letters-full") => void;
   },
 ) {
   const { leaseMs, rememberMs, counts, scope, clock, worker = randomUUID() } = options;
-  const { wake, onDeath, onShed } = options;
+  const { wake, onDropped } = options;
   const { words } = database;
   const { events, queues: table, now } = words;
   const underWay: UnderWay = new Map();
@@ -99,6 +100,11 @@ export function createQueue(
     changing,
     onRevived: wake,
   });
+  const evictFor = createEviction({
+    ...{ max: options.maxDeadLetters, maxBytes: options.maxDeadLetterBytes, counts },
+    remove: letters.evictOldest,
+    onEvicted: (event) => onDropped(event, "dead-letters-full"),
+  });
   const settleIn = createSettle(database, { worker, rememberMs, queues });
 
   /** Resolves to whether each verdict had an effect. */
@@ -108,10 +114,9 @@ export function createQueue(
       (done) => settled.flatMap((each, nth) => (done[nth] === "done" ? leaving(each) : [])),
     );
     await reviveUnsent(settled);
-    for (const [nth, [{ seq, event }, verdict]] of settled.entries()) {
-      underWay.delete(seq);
-      if (verdict.type === "dead" && effects[nth] === "done") onDeath(deathSizeOf(event, verdict));
-    }
+    for (const [{ seq }] of settled) underWay.delete(seq);
+    for (const [nth, [{ event }, verdict]] of settled.entries())
+      if (verdict.type === "dead" && effects[nth] === "done") await evictFor(deathSizeOf(event, verdict));
     return effects.map((effect) => effect !== "none");
   }
 
@@ -136,7 +141,7 @@ export function createQueue(
     effect: (done: Done) => readonly CountRow[] = () => [],
   ): Promise<Done> {
     const done = await counts.during(work, (each) => [...effect(each), ...each.shed.map(gone)]);
-    for (const event of done.shed) onShed(event);
+    for (const event of done.shed) onDropped(event, "visitor-full");
     return done;
   }
 

@@ -77,10 +77,3 @@ test("the eviction of dead letters drops no more than come if there are more tha
   await die("payment", 500);
   expect([rows.length, evicted.length]).toEqual([21, 1]);
 });
-
-test("the eviction of dead letters evicts for all that come while it evicts", async () => {
-  const { rows, die } = boxOf({ max: 3, maxBytes: 1_000_000 });
-  await Promise.all(Array.from({ length: 20 }, () => die("click")));
-  await die("click");
-  expect(rows.length).toBe(3);
-});

@@ -33,7 +33,7 @@ test("what is settled again, because a revival failed after its commit, is count
   const counts = createCounts(async () => [], scope);
   const queue = createQueue(database, {
     ...{ leaseMs: 60_000, rememberMs: 60_000, counts, scope, clock: systemClock },
-    ...{ wake() {}, onDeath() {}, onShed() {} },
+    ...{ maxDeadLetters: 10, maxDeadLetterBytes: 10_000, wake() {}, onDropped() {} },
   });
   const incoming = Array.from({ length: 3 }, () => ({ event: sample("payment"), report: "report" }));
   await queue.append(incoming);

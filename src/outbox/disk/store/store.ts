@@ -2,7 +2,6 @@ import type { OutboxEvent } from "../../../conversion/events.js";
 import type { Verdict } from "../../claim.js";
 import { clockOfAllThreads, type Moment, type TwoClocks } from "../../lease.js";
 import { type CountRow, createCounts } from "../../queue/counts.js";
-import { createEviction } from "../../queue/eviction.js";
 import type { QueueClaim } from "../../queue/leases.js";
 import { createQueue } from "../../queue/queue.js";
 import { Scope } from "../../queue/scope.js";
@@ -74,8 +73,6 @@ export function createStore(
   const owners = createOwners(database, { owner, locks: options.locks, destinations });
   const maxEventBytes = maxBytes * SHARE_OF_EVENTS;
   let dropped: Dropped[] = [];
-  /** How many bytes each new dead letter has. */
-  let deaths: number[] = [];
   let file: OpenFile;
   let countAgainAt = Number.NEGATIVE_INFINITY;
   let keptUpAt = Number.NEGATIVE_INFINITY;
@@ -84,15 +81,10 @@ export function createStore(
   const queue = createQueue(database, {
     ...{ leaseMs, rememberMs, counts, scope, clock, worker: owner },
     wake() {},
-    onDeath: (bytes) => deaths.push(bytes),
-    onShed: (event) => dropped.push({ event, reason: "visitor-full" }),
+    ...{ maxDeadLetters, maxDeadLetterBytes: maxEventBytes * SHARE_OF_DEAD_LETTERS },
+    onDropped: (event, reason) => dropped.push({ event, reason }),
   });
   for (const claim of inherited ?? []) queue.underWay.set(claim.seq, unleased(claim));
-  const evict = createEviction({
-    ...{ max: maxDeadLetters, maxBytes: maxEventBytes * SHARE_OF_DEAD_LETTERS, counts },
-    remove: queue.evictOldest,
-    onEvicted: (event) => dropped.push({ event, reason: "dead-letters-full" }),
-  });
   const space = createSpace(database, {
     ...{ maxBytes: maxEventBytes, counts, queue },
     onDropped: (each) => dropped.push(each),
@@ -153,7 +145,7 @@ export function createStore(
     try {
       const outcome = await database.pass(async () => {
         underWay = new Map(queue.underWay);
-        [dropped, deaths] = [[], []];
+        dropped = [];
         queue.tellTime(clock.now());
         await countIfDue();
         // Gives back, untried, what an earlier thread had claimed and the host does not know of.
@@ -162,7 +154,6 @@ export function createStore(
           await queue.giveBackUnknown();
         }
         const results = ((await body()) ?? []) as readonly unknown[];
-        for (const bytes of deaths) await evict(bytes);
         return { results, snapshot: snapshot(), dropped, problems: [] };
       });
       isFurther = false;
