@@ -5,15 +5,11 @@ import { fill } from "./bounds.js";
 import { until } from "./recorder.js";
 import { idsOf, largeSample } from "./samples.js";
 import { onStage, REJECTED, Stage } from "./stage.js";
-import type { Creates, TestRunner } from "./under-test.js";
+import type { Creates } from "./under-test.js";
 
 /** `maxDeadLetterBytes` is that of `createSmall`. */
-export function testDeadLetterBytes(
-  runner: TestRunner["it"],
-  createSmall: Creates,
-  maxDeadLetterBytes: number,
-): void {
-  const it = onStage(runner, createSmall);
+export function testDeadLetterBytes(createSmall: Creates, maxDeadLetterBytes: number): void {
+  const it = onStage(createSmall);
   const large = (kind: EventKind) => largeSample(kind, maxDeadLetterBytes / 4);
 
   it("keeps fewer if they are large: their bytes are bounded as their number is", async (stage) => {

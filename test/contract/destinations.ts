@@ -3,16 +3,16 @@ import type { OutboxEvent } from "../../src/conversion/events.js";
 import { until } from "./recorder.js";
 import { sample, stranger } from "./samples.js";
 import { onStage, onTwoStages, REJECTED, Stage } from "./stage.js";
-import type { Lasting, TestRunner } from "./under-test.js";
+import type { Lasting } from "./under-test.js";
 
 const OTHER = 43;
 
 const forOther = (event: OutboxEvent): OutboxEvent => ({ ...event, destination: OTHER });
 
 /** Two client ids on one storage. */
-export function testDestinations(runner: TestRunner["it"], { create, reopen }: Lasting): void {
-  const it = onStage(runner, create);
-  const itOfTwo = onTwoStages(runner, create, reopen, OTHER);
+export function testDestinations({ create, reopen }: Lasting): void {
+  const it = onStage(create);
+  const itOfTwo = onTwoStages(create, reopen, OTHER);
 
   itOfTwo("sends, counts and lists the events of its own destination alone", async ([own, other]) => {
     own.start();

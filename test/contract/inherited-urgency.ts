@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { EventKind, OutboxEvent } from "../../src/conversion/events.js";
 import { KINDS } from "../../src/conversion/kinds.js";
+import type { Attribution } from "../../src/conversion/visitor-ids.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
 import { fill } from "./bounds.js";
 import { seeded, someIdsOf } from "./order.js";
@@ -115,20 +116,18 @@ export function testInheritedUrgency(it: StageTests): void {
     const live = Array.from({ length: 120 }, () =>
       sample(kinds[Math.floor(random() * kinds.length)] as EventKind, someIdsOf(visitors, random)),
     );
+    const owners = new Map(live.map((event) => [event, ownerOf(event, visitors)]));
+    const queueOf = (event: OutboxEvent) => live.filter((each) => owners.get(each) === owners.get(event));
+    const urgencyOf = (event: OutboxEvent) => mostUrgent(queueOf(event).map(({ kind }) => kind));
     await stage.add(...live);
     stage.delivery.capacity = 1;
     stage.start();
 
     while (live.length > 0) {
       const { id, settle } = await stage.delivery.next();
-      const urgencies = urgenciesOf(live);
-      const heads = new Map(
-        live.filter((event) => !waits(event, live)).map((event) => [event.id, urgencies.get(event.id)]),
-      );
-      assert.equal(
-        heads.get(id),
-        KINDS.find((each) => [...heads.values()].includes(each)),
-      );
+      const heads = live.filter((event) => queueOf(event)[0] === event);
+      const sent = heads.find((event) => event.id === id);
+      assert.equal(sent && urgencyOf(sent), mostUrgent(heads.map(urgencyOf)));
       const luck = random();
       if (luck >= 0.1) live.splice(idsOf(live).indexOf(id), 1);
       settle(
@@ -164,28 +163,10 @@ export function testLastingUrgency(it: StageTests): void {
 
 const aged = (event: OutboxEvent): OutboxEvent => ({ ...event, createdAt: event.createdAt - LONG_MS });
 
-function sharesAnId({ data: one }: OutboxEvent, { data: other }: OutboxEvent): boolean {
-  const shares = (name: "clickId" | "sessionId") => one[name] !== undefined && one[name] === other[name];
-  return shares("clickId") || shares("sessionId");
+/** The visitor that an event is of, or the event if it is of none. */
+function ownerOf(event: OutboxEvent, visitors: readonly Required<Attribution>[]): object {
+  const { clickId, sessionId } = event.data;
+  return visitors.find((each) => each.clickId === clickId || each.sessionId === sessionId) ?? event;
 }
 
-/** Whether an event waits for an earlier one. */
-function waits(event: OutboxEvent, live: readonly OutboxEvent[]): boolean {
-  return live.slice(0, live.indexOf(event)).some((earlier) => sharesAnId(earlier, event));
-}
-
-/** How urgent each event is. `live`: in order. */
-function urgenciesOf(live: readonly OutboxEvent[]): Map<string, EventKind> {
-  const behind = new Map<string, EventKind>();
-  const urgencies = new Map<string, EventKind>();
-  for (const { id, kind, data } of [...live].reverse()) {
-    const keys = [`click ${data.clickId ?? ""}`, `session ${data.sessionId ?? ""}`].filter(
-      (key) => !key.endsWith(" "),
-    );
-    const candidates = [kind, ...keys.map((key) => behind.get(key))];
-    const urgency = KINDS.find((each) => candidates.includes(each)) ?? kind;
-    for (const key of keys) behind.set(key, urgency);
-    urgencies.set(id, urgency);
-  }
-  return urgencies;
-}
+const mostUrgent = (kinds: readonly (EventKind | undefined)[]) => KINDS.find((kind) => kinds.includes(kind));

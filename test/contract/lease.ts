@@ -2,24 +2,21 @@ import assert from "node:assert/strict";
 import { type Handed, retryIn, until } from "./recorder.js";
 import { sample } from "./samples.js";
 import { onTwoStages, REJECTED } from "./stage.js";
-import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+import type { OutboxUnderTest } from "./under-test.js";
 
 // Chosen: the clocks of a process and of its store need not run alike.
 const SAFE_SHARE = 0.9;
 const SURELY_LATER = 1.2;
 
 /** A process that claims an event, and is busy or cut off; and another process. */
-export function testLease(
-  runner: TestRunner["it"],
-  {
-    create,
-    reopen,
-    leaseMs,
-    cutOff,
-    restore,
-  }: Required<Pick<OutboxUnderTest, "create" | "reopen" | "leaseMs" | "cutOff" | "restore">>,
-): void {
-  const it = onTwoStages(runner, create, reopen);
+export function testLease({
+  create,
+  reopen,
+  leaseMs,
+  cutOff,
+  restore,
+}: Required<Pick<OutboxUnderTest, "create" | "reopen" | "leaseMs" | "cutOff" | "restore">>): void {
+  const it = onTwoStages(create, reopen);
 
   it("keeps what is under way for longer than its lease, if it may send nothing more", async ([
     busy,

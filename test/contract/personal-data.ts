@@ -115,16 +115,6 @@ export function testPersonalData(it: StageTests): void {
     await stage.holds(1_200);
   });
 
-  it("refuses a person without an address or id, or with other fields", async (stage) => {
-    const { personalData, erase } = stage.outbox;
-    for (const person of [{}, { email: null }, { mail: ADA }, { email: "Ada" }, { email: ADA, x: 1 }, null]) {
-      await assert.rejects(personalData(person as Person), { code: "ERR_AFFILIATE_ARGUMENT" });
-      await assert.rejects(erase(person as Person), { code: "ERR_AFFILIATE_ARGUMENT" });
-    }
-  });
-}
-
-export function testErasedSchedule(it: StageTests): void {
   it("erases a scheduled payment, which counts as cancelled", async (stage) => {
     stage.start();
     const visitor = stranger();

@@ -9,26 +9,9 @@ import {
 } from "../../src/outbox/claim.js";
 import type { Outbox, OutboxObserver } from "../../src/outbox/outbox.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
-import { errorFrom } from "../../src/shared/errors.js";
 
 // A storage that fails again and again is left alone for 1, 2, 4, then 8 s.
 const PATIENCE_MS = 18_000;
-
-/** What the stores of this test's outboxes have failed with. */
-export const failures = new Set<string>();
-
-/** Runs a test. If it fails, and a store has failed meanwhile, says what with. */
-export async function runTest(body: () => Promise<void>): Promise<void> {
-  failures.clear();
-  try {
-    await body();
-  } catch (cause) {
-    if (failures.size === 0) throw cause;
-    throw new Error(`${errorFrom(cause).message}\nThe store has failed: ${[...failures].join("; ")}`, {
-      cause,
-    });
-  }
-}
 
 /** An event that waits for its verdict. */
 export interface Handed {
@@ -74,7 +57,7 @@ export class RecordingDelivery {
     };
     const observer: OutboxObserver = {
       dropped: (event, reason) => this.dropped.push({ event, reason }),
-      degraded: ({ message }) => failures.add(message),
+      degraded() {},
       recovered() {},
     };
     outbox.start(deliver, observer);

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
+import { test } from "vitest";
 import { notBeforeOf, type OutboxEvent } from "../../src/conversion/events.js";
 import { UNTRIED } from "../../src/outbox/claim.js";
 import { fill } from "./bounds.js";
 import { type Handed, until } from "./recorder.js";
 import { LONG_MS, sample, scheduledSample, stranger, withData } from "./samples.js";
 import { onTwoStages, Stage, type StageTests } from "./stage.js";
-import type { Lasting, TestRunner } from "./under-test.js";
+import type { Lasting } from "./under-test.js";
 
 const SOME = 60;
 
@@ -154,10 +155,10 @@ export function testScheduledWhenFull(it: StageTests): void {
 }
 
 /** A next process, and two processes at the same time. */
-export function testLastingSchedule(runner: TestRunner["it"], { create, reopen }: Lasting): void {
-  const it = onTwoStages(runner, create, reopen);
+export function testLastingSchedule({ create, reopen }: Lasting): void {
+  const it = onTwoStages(create, reopen);
 
-  runner("the next process finds what waits, and sends what became due meanwhile", async () => {
+  test("the next process finds what waits, and sends what became due meanwhile", async () => {
     const [soon, later] = [scheduledSample(200), scheduledSample(2 * LONG_MS)];
     const cancelled = scheduledSample(LONG_MS);
     {

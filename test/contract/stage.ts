@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
+import { test } from "vitest";
 import type { OutboxEvent } from "../../src/conversion/events.js";
 import type { Verdict } from "../../src/outbox/claim.js";
 import type { Death } from "../../src/outbox/dead-letters.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
-import { failures, type Handed, RecordingDelivery, until } from "./recorder.js";
+import { type Handed, RecordingDelivery, until } from "./recorder.js";
 import { DESTINATION } from "./samples.js";
-import type { Creates, TestRunner } from "./under-test.js";
+import type { Creates } from "./under-test.js";
 
 export const REJECTED: Death = {
   reason: "rejected",
@@ -153,8 +154,6 @@ export class Stage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { trouble } = this.outbox.counts();
-    if (trouble) failures.add(trouble);
     this.delivery.close();
     await this.close();
   }
@@ -165,9 +164,9 @@ type TestsOn<Staged> = (title: string, body: (staged: Staged) => Promise<void>) 
 export type StageTests = TestsOn<Stage>;
 
 /** Tests that get an outbox of their own each. */
-export function onStage(it: TestRunner["it"], create: Creates): StageTests {
+export function onStage(create: Creates): StageTests {
   return (title, body) =>
-    it(title, async () => {
+    test(title, async () => {
       await using stage = await Stage.open(create);
       await body(stage);
     });
@@ -175,13 +174,12 @@ export function onStage(it: TestRunner["it"], create: Creates): StageTests {
 
 /** Tests that get the outboxes of two processes on one storage. */
 export function onTwoStages(
-  it: TestRunner["it"],
   create: Creates,
   reopen: Creates,
   clientId?: number,
 ): TestsOn<readonly [Stage, Stage]> {
   return (title, body) =>
-    it(title, async () => {
+    test(title, async () => {
       await using one = await Stage.open(create);
       await using other = await Stage.open(reopen, clientId);
       await body([one, other]);

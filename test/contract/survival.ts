@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
+import { test } from "vitest";
 import { UNTRIED } from "../../src/outbox/claim.js";
 import { retryIn, until } from "./recorder.js";
 import { paying, sample, stranger } from "./samples.js";
 import { onTwoStages, REJECTED, Stage } from "./stage.js";
-import type { Lasting, TestRunner } from "./under-test.js";
+import type { Lasting } from "./under-test.js";
 
 /** The tests of a next process, and of two processes at the same time. */
-export function testSurvival(runner: TestRunner["it"], { create, reopen }: Lasting): void {
-  const it = onTwoStages(runner, create, reopen);
+export function testSurvival({ create, reopen }: Lasting): void {
+  const it = onTwoStages(create, reopen);
 
-  runner("finds what waited, in order, with its history", async () => {
+  test("finds what waited, in order, with its history", async () => {
     const [click, ...others] = paying();
     {
       await using stage = await Stage.open(create);
@@ -32,7 +33,7 @@ export function testSurvival(runner: TestRunner["it"], { create, reopen }: Lasti
     await stage.delivers(...others);
   });
 
-  runner("stores what it was given before it was closed, and says so", async () => {
+  test("stores what it was given before it was closed, and says so", async () => {
     const events = [sample("click"), sample("registration"), sample("payment")];
     {
       await using stage = await Stage.open(create);
@@ -47,7 +48,7 @@ export function testSurvival(runner: TestRunner["it"], { create, reopen }: Lasti
     await stage.holds(3);
   });
 
-  runner("knows what was delivered, and finds the dead letters", async () => {
+  test("knows what was delivered, and finds the dead letters", async () => {
     const [delivered, dead] = [sample("payment"), sample("payment")];
     {
       await using stage = await Stage.open(create);

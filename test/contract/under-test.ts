@@ -6,14 +6,14 @@ export type Creates = () => Outbox | Promise<Outbox>;
 export interface OutboxUnderTest {
   /** Makes a new, empty outbox. Called once or more for each test, which closes it. */
   readonly create: Creates;
-  /** The same, full after some 1,000 events. Without it, no tests of bounds. */
-  readonly createSmall?: Creates;
+  /** The same, full after some 1,000 events. */
+  readonly createSmall: Creates;
   /** For durable outboxes: opens one more on the last one's storage, as another process does. */
   readonly reopen?: Creates;
-  /** How many dead letters those of `createSmall` keep: a few. Without it, no tests of this. */
-  readonly maxDeadLetters?: number;
-  /** How many bytes these take at most, roughly: at least 50,000. Without it, no tests of this. */
-  readonly maxDeadLetterBytes?: number;
+  /** How many dead letters those of `createSmall` keep: a few. */
+  readonly maxDeadLetters: number;
+  /** How many bytes these take at most, roughly: at least 50,000. */
+  readonly maxDeadLetterBytes: number;
   /** Cuts the last created outbox off from its store: calls fail or hang. Needs `restore`. */
   readonly cutOff?: () => void | Promise<void>;
   /** Undoes `cutOff`; the store has kept its events. */
@@ -27,9 +27,3 @@ export interface OutboxUnderTest {
 
 /** One that other processes open too. */
 export type Lasting = Required<Pick<OutboxUnderTest, "create" | "reopen">>;
-
-/** What the contract needs of Vitest. */
-export interface TestRunner {
-  /** A test: it fails if `body` rejects. */
-  it(name: string, body: () => Promise<void>): unknown;
-}

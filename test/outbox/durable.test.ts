@@ -1,25 +1,13 @@
 import { expect, test, vi } from "vitest";
 import { type Claim, UNTRIED } from "../../src/outbox/claim.js";
 import type { DurableStorage } from "../../src/outbox/durable.js";
-import { runTest } from "../contract/recorder.js";
 import { sample } from "../contract/samples.js";
-import { Stage } from "../contract/stage.js";
 import { delivering, deliveringAll } from "../helpers/deliver.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 import { overStorage } from "../helpers/played-storage.js";
 import { withResolvers } from "../helpers/with-resolvers.js";
 
 const silent = { dropped() {}, degraded() {}, recovered() {} };
-
-test("a test of the contract that fails says what the store has failed with", async () => {
-  const append = () => Promise.reject(new Error("WRONGTYPE"));
-  const failing = async () => {
-    const stage = await Stage.open(() => overStorage({ append }).outbox);
-    stage.start();
-    expect(await stage.outbox.add(sample("payment"))).toBe("queued");
-  };
-  await expect(runTest(failing)).rejects.toThrow(/in-memory.*\nThe store has failed: WRONGTYPE/s);
-});
 
 test("a storage that takes part in no transaction refuses one by its name, another takes part", async () => {
   const without = overStorage().outbox.add(sample("click"), { transaction: {} });

@@ -115,5 +115,8 @@ describe("a person's address", () => {
       }),
     );
     await fc.assert(fc.asyncProperty(fc.anything(), async (person) => void (await isPerson(person))));
+    const email = "ada@shop.example";
+    for (const person of [{}, { email: null }, { mail: email }, { email: "Ada" }, { email, x: 1 }, null])
+      expect(await isPerson(person)).toBe(false);
   });
 });

@@ -70,7 +70,7 @@ export function testTransactions(
     poolOfOne: () => unknown;
   },
 ): void {
-  const testOnStage = onStage(test, create);
+  const testOnStage = onStage(create);
 
   test("a payment is reported if and only if its order commits", async () => {
     const { tracker, posted } = await trackerWithService({ outbox: await create() });
