@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { appendFile, chmod, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Sandbox } from "express-affiliate/sandbox";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { openLedger } from "../../src/sandbox/ledger/ledger.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { runNode, userProject } from "../helpers/user-project.js";
@@ -111,17 +111,6 @@ test("the sandbox keeps another process out also after this one has tried the fi
     await expect(startSandbox({ file: name })).rejects.toThrow("in use by another sandbox");
   const other = await runProcess(file, "ignore");
   expect(await once(other, "exit")).toEqual([1, null]);
-});
-
-test("a ledger can be opened again if the working directory changed meanwhile", () => {
-  const file = temporaryFile();
-  const before = process.cwd();
-  onTestFinished(() => process.chdir(before));
-  process.chdir(dirname(file));
-  const ledger = openLedger(basename(file));
-  process.chdir(before);
-  ledger.close();
-  openLedger(file).close();
 });
 
 test("the sandbox names the file and the reason when it cannot be opened", async () => {

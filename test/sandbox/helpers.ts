@@ -75,7 +75,7 @@ const stepOf =
   (endpoint: keyof Service, body: (fields?: object) => object) =>
   (fields?: object): Step =>
   (service) =>
-    service[endpoint](body(fields) as never);
+    service[endpoint](JSON.parse(JSON.stringify(body(fields))) as never);
 
 export const clicked = stepOf("click", click);
 export const registered = stepOf("registration", registration);

@@ -25,17 +25,11 @@ test("the ledger says what came last, and not thousands of entries, when the tim
     (error: Error) => error,
   );
   const [first, ...lines] = message.split("\n");
-  expect(first).toMatch(/; the ledger has 25, the last of them:$/);
+  expect(first).toBe(
+    'sandbox: no payment with {"leadValue":26} came within 10 ms; the ledger has 25, the last of them:',
+  );
   expect(lines.map((line) => JSON.parse(line).leadValue)).toEqual(
     Array.from({ length: 20 }, (_, nth) => nth + 6),
-  );
-});
-
-test("the ledger says what came instead when the time is up", async ({ sandbox }) => {
-  await sendPayment(sandbox);
-  const waiting = sandbox.ledger.waitFor({ kind: "payment", leadValue: 1 }, { timeoutMs: 10 });
-  await expect(waiting).rejects.toThrow(
-    /no payment with {"leadValue":1} came within 10 ms; the ledger has:\n.*49\.9/,
   );
 });
 

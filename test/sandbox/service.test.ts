@@ -1,8 +1,11 @@
 import { expect } from "vitest";
 import {
   call,
+  clicked,
   key,
-  registration,
+  ledgerAfter,
+  paid,
+  registered,
   sendClick,
   sendPayment,
   sendRegistration,
@@ -37,75 +40,66 @@ test("the sandbox knows a click id that comes a second time as the same click", 
   expect(sandbox.ledger.clicks()).toHaveLength(1);
 });
 
-test("the sandbox links a registration through the click id", async ({ sandbox }) => {
+test("the sandbox answers each endpoint in the specification's words", async ({ sandbox }) => {
   await sendClick(sandbox);
-  const sent = registration({ customerId: "42", customerName: "Bo" });
-  const { status, body } = await call(sandbox, "registration", sent);
-  expect(status).toBe(201);
-  expect(body).toEqual({
-    success: true,
-    leadId: expect.any(Number),
-    clickId: "click-1",
-    message: "Registration recorded for affiliate ALICE.",
+  const recorded = { success: true, leadId: expect.any(Number) };
+  const message = "Registration recorded for affiliate ALICE.";
+  expect(await sendRegistration(sandbox, { customerId: "42", customerName: "Bo" })).toMatchObject({
+    status: 201,
+    body: { ...recorded, clickId: "click-1", message },
   });
-  expect(sandbox.ledger.registrations()).toMatchObject([
-    { customerEmail: "bo@shop.test", customerId: "42", customerName: "Bo", linkedThrough: "clickId" },
-  ]);
-});
-
-test("the sandbox links a registration through the session id", async ({ sandbox }) => {
-  await sendClick(sandbox);
-  const { status, body } = await sendRegistrationLead(sandbox, { customerName: "Bo" });
-  expect(status).toBe(201);
-  expect(body).toMatchObject({ success: true, leadId: expect.any(Number), sessionId: "session-1" });
-  expect(sandbox.ledger.registrations()).toMatchObject([
-    { affiliateReference: "ALICE", customerName: "Bo", linkedThrough: "sessionId" },
-  ]);
-});
-
-test("the sandbox links a payment through the session id", async ({ sandbox }) => {
-  await sendClick(sandbox);
+  expect(await sendRegistrationLead(sandbox, { customerName: "Bo" })).toMatchObject({
+    status: 201,
+    body: { ...recorded, sessionId: "session-1", message },
+  });
   const { status, body } = await sendPayment(sandbox);
   expect(status).toBe(201);
   expect(body).toEqual({
-    success: true,
-    leadId: expect.any(Number),
+    ...recorded,
     leadValue: 49.9,
     conversionSource: "TRACKING_API",
     message: "Payment recorded for affiliate ALICE.",
   });
-  expect(sandbox.ledger.payments()).toMatchObject([{ leadValue: 49.9, linkedThrough: "sessionId" }]);
-});
-
-test("the sandbox links a payment without a session through the customer's own registration", async ({
-  sandbox,
-}) => {
-  await sendClick(sandbox);
-  await sendRegistration(sandbox, { email: "Bo@Shop.test" });
-  await sendPayment(sandbox, { sessionId: undefined });
-  await sendPayment(sandbox, { sessionId: "another-device" });
-  const linked = { linkedThrough: "customerEmail", affiliateReference: "ALICE" } as const;
-  expect(sandbox.ledger.payments(linked)).toHaveLength(2);
-});
-
-test("the sandbox credits the later of two affiliates", async ({ sandbox }) => {
-  await sendClick(sandbox);
-  await sendClick(sandbox, { clickId: "click-2", affiliateReference: "BOB" });
-  await sendPayment(sandbox);
-  expect(sandbox.ledger.payments()).toMatchObject([{ affiliateReference: "BOB" }]);
-});
-
-test("the sandbox does not link the payment of a customer who registered elsewhere to another visitor's click", async () => {
-  const sandbox = await startSandbox();
-  await sendRegistration(sandbox, { clickId: "unheard-of", email: "cy@shop.test" });
-  await sendClick(sandbox);
-  await sendRegistration(sandbox);
-  await sendPayment(sandbox, { customerEmail: "cy@shop.test" });
-  await sendPayment(sandbox, { customerEmail: "invoices@shop.test" });
-  expect(sandbox.ledger.payments()).toMatchObject([
-    { customerEmail: "cy@shop.test", notLinked: "another-visitors-click" },
-    { customerEmail: "invoices@shop.test", linkedThrough: "sessionId" },
+  const lead = { customerEmail: "bo@shop.test", affiliateReference: "ALICE" };
+  expect(sandbox.ledger.leads()).toMatchObject([
+    { ...lead, customerId: "42", customerName: "Bo", linkedThrough: "clickId" },
+    { ...lead, customerName: "Bo", linkedThrough: "sessionId" },
+    { ...lead, leadValue: 49.9, linkedThrough: "sessionId" },
   ]);
+});
+
+const ofAnotherDevice = { customerEmail: "BO@shop.test", sessionId: "another-device" };
+const elsewhere = registered({ clickId: "unheard-of", email: "cy@shop.test" });
+const throughRegistration = { linkedThrough: "customerEmail", affiliateReference: "ALICE" };
+
+test.each([
+  [
+    "without a session through the customer's own registration",
+    [clicked(), registered(), paid({ sessionId: undefined })],
+    throughRegistration,
+  ],
+  [
+    "of an unknown session through the customer's own registration",
+    [clicked(), registered(), paid(ofAnotherDevice)],
+    throughRegistration,
+  ],
+  [
+    "to the later of two affiliates",
+    [clicked(), clicked({ clickId: "click-2", affiliateReference: "BOB" }), paid()],
+    { linkedThrough: "sessionId", affiliateReference: "BOB" },
+  ],
+  [
+    "of a customer who registered elsewhere not to another visitor's click",
+    [elsewhere, clicked(), registered(), paid({ customerEmail: "cy@shop.test" })],
+    { linkedClick: null, notLinked: "another-visitors-click" },
+  ],
+  [
+    "of a customer who never registered to the session's click, whoever registered through it",
+    [elsewhere, clicked(), registered(), paid({ customerEmail: "invoices@shop.test" })],
+    { linkedThrough: "sessionId", affiliateReference: "ALICE" },
+  ],
+])("the sandbox links a payment %s", (_, steps, expected) => {
+  expect(ledgerAfter(steps).payments()).toMatchObject([expected]);
 });
 
 test("the sandbox says whose a session is that came through an affiliate", async ({ sandbox }) => {

@@ -83,15 +83,20 @@ export interface Payment extends LeadFields {
 /** A registration or a payment (§2.3). */
 export type Lead = Registration | Payment;
 
-type Optional<E, Field extends keyof E> = { readonly [F in Field]?: E[F] | undefined };
+type Optional<E, Field extends keyof E> = { readonly [F in Field]?: Exclude<E[F], null> | undefined };
 
 /** A click that came, without what its request left out. */
 export type NewClick = Pick<Click, "affiliateReference"> &
-  Optional<Click, "clickId" | "sessionId" | "clickedUrl" | "referrerUrl" | "userAgent" | "source">;
+  Optional<Click, "clickId" | "sessionId" | "clickedUrl" | "referrerUrl" | "userAgent" | "source"> & {
+    readonly clientId?: number;
+  };
 
 /** A registration or payment that came, without what its request left out. */
 export type NewLead = Pick<Lead, "kind" | "endpoint" | "customerEmail"> &
-  Optional<Lead, "clickId" | "sessionId" | "customerId" | "customerName" | "leadValue">;
+  Optional<Lead, "clickId" | "sessionId" | "customerId" | "customerName" | "leadValue"> & {
+    readonly clientId?: number;
+    readonly leadType?: string;
+  };
 
 /** What it is linked to, or why to no click. */
 export type Link = Pick<Lead, "linkedClick" | "linkedThrough" | "notLinked" | "affiliateReference">;

@@ -62,6 +62,17 @@ const KEPT = 5000;
 /** After a flood, 5000 requests with their bodies would be hundreds of megabytes. */
 const MOST_SAID = 20;
 
+/** What a request may leave out. */
+const CLICK = {
+  clickId: null,
+  sessionId: null,
+  clickedUrl: null,
+  referrerUrl: null,
+  userAgent: null,
+  source: null,
+};
+const LEAD = { clickId: null, sessionId: null, customerId: null, customerName: null, leadValue: null };
+
 /** A customer is an e-mail address, whatever its case. */
 const customerIn = ({ customerEmail }: Pick<Lead, "customerEmail">) => customerEmail.toLowerCase();
 
@@ -200,34 +211,13 @@ export function openLedger(file?: string) {
     customersOf: (click: number): ReadonlySet<string> => memory.customersOf.get(click) ?? new Set(),
     answerTo: (of: string) => memory.answers.get(of)?.answer,
 
-    addClick({
-      affiliateReference,
-      clickId = null,
-      sessionId = null,
-      clickedUrl = null,
-      referrerUrl = null,
-      userAgent = null,
-      source = null,
-    }: NewClick): Click {
-      const fields = { affiliateReference, clickId, sessionId, clickedUrl, referrerUrl, userAgent, source };
-      return add({ kind: "click", id: lastIds.click + 1, at: new Date().toISOString(), ...fields });
+    addClick({ clientId: _, ...fields }: NewClick): Click {
+      const [id, at] = [lastIds.click + 1, new Date().toISOString()];
+      return add({ kind: "click", id, at, ...CLICK, ...fields } as Click);
     },
-    addLead(
-      {
-        kind,
-        endpoint,
-        customerEmail,
-        clickId = null,
-        sessionId = null,
-        customerId = null,
-        customerName = null,
-        leadValue = null,
-      }: NewLead,
-      link: Link,
-    ): Lead {
-      const fields = { endpoint, clickId, sessionId, customerEmail, customerId, customerName, leadValue };
+    addLead({ clientId: _, leadType: __, ...fields }: NewLead, link: Link): Lead {
       const [id, at] = [lastIds.lead + 1, new Date().toISOString()];
-      return add({ kind, id, at, ...fields, ...link } as Lead);
+      return add({ id, at, ...LEAD, ...fields, ...link } as Lead);
     },
     keepAnswer: (of: string, { status, body }: Answer) =>
       void add({ kind: "answer", of, answer: { status, body } }),
