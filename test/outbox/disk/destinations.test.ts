@@ -1,6 +1,6 @@
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
-import { DESTINATION, sample, scheduledSample, withData } from "../../contract/samples.js";
+import { sample, scheduledSample, withData } from "../../contract/samples.js";
 import { appending, DELIVERED, diskOf, settleAll, someOf } from "../../helpers/disk-store.js";
 
 const OLD = 41;
@@ -8,30 +8,6 @@ const MIB = 1024 * 1024;
 const HOUR_MS = 3_600_000;
 
 const forOld = (event: OutboxEvent): OutboxEvent => ({ ...event, destination: OLD });
-
-test("the disk outbox counts for each client id apart", async () => {
-  const disk = diskOf();
-  const [first, second] = [sample("click"), sample("click")];
-  await disk.append(
-    { ...first, createdAt: 1 },
-    { ...second, createdAt: 2 },
-    forOld({ ...first, createdAt: 3 }),
-  );
-
-  const none = { queued: 0, oldest: null };
-  expect(await disk.counts(DESTINATION)).toEqual({
-    queued: 2,
-    oldest: 1,
-    dead: { rejected: 0, unconfirmed: 0, expired: 0 },
-    byKind: { click: { queued: 2, oldest: 1 }, registration: none, payment: none },
-    byDestination: { [DESTINATION]: 2 },
-    scheduled: { count: 0, next: null },
-  });
-  expect(await disk.counts()).toMatchObject({
-    ...{ queued: 3, oldest: 1, byDestination: { [DESTINATION]: 2, [OLD]: 1 } },
-  });
-  expect(await disk.counts(43)).toMatchObject({ queued: 0, oldest: null });
-});
 
 test("the disk outbox sheds a click of another client id for a payment if its own has none, and says whose it was", async () => {
   const disk = diskOf({ maxBytes: MIB });
@@ -58,22 +34,6 @@ test("the disk outbox sheds nothing for an event that will not fit all the same"
   expect({ results, dropped }).toEqual({ results: ["full"], dropped: [] });
   expect(before.byKind?.click.queued).toBe(1);
   expect(await disk.counts()).toEqual(before);
-});
-
-test("the disk outbox forgets clicks after a day, and payments when the option says", async () => {
-  let now = Date.now();
-  const disk = diskOf({ rememberMs: 30 * 24 * HOUR_MS, time: () => now });
-  const [click, payment] = [sample("click"), sample("payment")];
-  await disk.append(click, payment);
-  await settleAll(disk, DELIVERED);
-  await disk.store.look(true);
-  expect(await disk.append(click, payment)).toEqual(["duplicate", "duplicate"]);
-
-  now += 24 * HOUR_MS + 1;
-  await disk.store.look(true);
-  now += 61_000;
-  await disk.store.look(true);
-  expect(await disk.append(click, payment)).toEqual(["queued", "duplicate"]);
 });
 
 test("the disk outbox forgets the oldest delivered clicks if there is no space for their ids, and no payment", async () => {

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Outbox } from "express-affiliate";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { UNTRIED, type Verdict } from "../../../src/outbox/claim.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { openExistingFile, openFile } from "../../../src/outbox/disk/file/file.js";
@@ -214,23 +214,6 @@ test("the disk outbox goes on if its file is full before its bounds are reached:
   expect(codes).toContain("ERR_AFFILIATE_DISK_FULL");
   await until(() => codes.includes("recovered"), "it did not say that it works again");
   expect(await outbox.add(sample("payment"))).toBe("queued");
-});
-
-test("the disk outbox is held up by a locked file, and the main thread is not", async () => {
-  const { directory, outbox } = watched();
-  outbox.counts();
-  const other = openDisk(directory);
-  other.db.exec("begin immediate");
-
-  const onAnswer = vi.fn();
-  const adding = outbox.add(sample("payment")).then(onAnswer);
-  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
-  expect(onAnswer).not.toHaveBeenCalled();
-  other.db.exec("commit");
-
-  await adding;
-  expect(onAnswer).toHaveBeenCalledWith("queued");
-  other.close();
 });
 
 test("the disk outbox has an event in memory and in its spool while another connection keeps the file locked for more than a second", async () => {

@@ -8,26 +8,10 @@ import { LOOKS_WITHOUT_LOCK } from "../../../src/outbox/disk/store/owners.js";
 import { createFileKeeper } from "../../../src/outbox/disk/thread/file-keeper.js";
 import { personalEventOf } from "../../../src/outbox/personal-data.js";
 import { sample, stranger } from "../../contract/samples.js";
-import {
-  DELIVERED,
-  type Disk,
-  diskOf,
-  disksOf,
-  engine,
-  idsOf,
-  REJECTED,
-  settleAll,
-} from "../../helpers/disk-store.js";
+import { DELIVERED, diskOf, disksOf, engine, idsOf, REJECTED } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
 const HOUR_MS = 3_600_000;
-
-async function deliverOne(disk: Disk) {
-  const event = sample("payment");
-  await disk.append(event);
-  await settleAll(disk, DELIVERED);
-  return event;
-}
 
 /** The locks of two processes. */
 function locks() {
@@ -61,36 +45,6 @@ test("the disk outbox leaves a process its claims that has lost its lock and ren
     await other.store.look();
   }
   expect(await other.claim(1)).toEqual([]);
-});
-
-test("the disk outbox finds out what another process has taken over, and does not renew that one's lease", async () => {
-  let now = Date.now();
-  const [stopped, other] = disksOf(["stopped", "other"], { ended: new Set(["stopped"]), time: () => now });
-  await stopped.append(sample("payment"));
-  const [claim] = await stopped.claim(1);
-  for (let look = 0; look <= LOOKS_WITHOUT_LOCK; look++) await other.store.look();
-  expect(await other.claim(1)).toHaveLength(1);
-  const leaseEnd = () => other.db.prepare("select due_at from queues").get();
-  const before = leaseEnd();
-
-  now += 1_000;
-  const { snapshot } = await stopped.store.look();
-  expect(snapshot.leases.get(claim?.event.id ?? "")).toBeUndefined();
-  expect(leaseEnd()).toEqual(before);
-});
-
-test("the disk outbox takes over from a process that has its lock once the lease of that process is over", async () => {
-  let now = Date.now();
-  const directory = scratchDirectory();
-  const silent = diskOf({ owner: "silent", leaseMs: 20_000, time: () => now }, directory);
-  const other = diskOf({ owner: "other", leaseMs: 2_000, time: () => now }, directory);
-  await silent.append(sample("payment"));
-  await silent.claim(1);
-
-  now += 19_000;
-  expect(await other.claim(1)).toEqual([]);
-  now += 2_001;
-  expect(await other.claim(1)).toMatchObject([{ interrupted: true }]);
 });
 
 test("a late delivery of an event that was retried into its visitor's other queue holds up no later one", async () => {
@@ -161,27 +115,6 @@ test("the disk outbox ends no lease because the wall clock is set ahead", async 
   wall += 61_000;
   await one.store.look();
   expect(await other.claim(1)).toEqual([]);
-});
-
-test("the disk outbox forgets no delivered id while the wall clock is ahead, and forgets it when its time is over", async () => {
-  let [wall, monotonic] = [1_000_000 * HOUR_MS, 0];
-  const clocks = { time: () => wall, monotonic: () => monotonic };
-  const disk = diskOf({ rememberMs: HOUR_MS, ...clocks });
-  const event = await deliverOne(disk);
-
-  const pass = async (ms: number, seen = ms) => {
-    wall += seen;
-    monotonic += ms;
-    await disk.store.look(true);
-  };
-  await pass(1_000);
-  await pass(8_000, 31 * 24 * HOUR_MS);
-  await pass(50_000);
-  await pass(8_000, -31 * 24 * HOUR_MS);
-  await pass(HOUR_MS - 120_000);
-  expect(await disk.append(event)).toEqual(["duplicate"]);
-  await pass(120_000);
-  expect(await disk.append(event)).toEqual(["queued"]);
 });
 
 test("the disk outbox has a lock that other processes can tell the end of, and leaves none behind", () => {

@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, readdirSync, writeFileSync } from "node:fs";
-import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { secondsUntil } from "../../../proof/shared/seconds-until.js";
@@ -91,30 +90,6 @@ test.each([
 
   const hooks = inThread ? ["hook true", "hook false"] : ["hook true"];
   expect(await ended).toEqual({ code: 0, said: [...hooks, "queued"], errors: "" });
-});
-
-test("the disk outbox uses a file with one copy of SQLite in a process", async () => {
-  const away = directoryOfEngine();
-  cpSync(join(builtPackage, "dist"), join(away, "dist"), { recursive: true });
-  // Beside them it finds its own copy of SQLite, and everything else where the first one does.
-  const NODE_PATH = join(builtPackage, "../..");
-  const { ended } = startHost(
-    `
-    const directory = "${scratchDirectory()}";
-    diskOutbox({ directory }).counts();
-    const other = require(${JSON.stringify(join(away, "dist/disk.cjs"))});
-    try { other.diskOutbox({ directory }).counts(); say("opened"); } catch ({ code }) { say(code); }
-  `,
-    { env: { ...process.env, NODE_PATH } },
-  );
-
-  // Node's own SQLite is one copy, however many copies of this package there are.
-  const hasBuiltIn = isBuiltin("node:sqlite");
-  expect(await ended).toEqual({
-    code: 0,
-    said: [hasBuiltIn ? "opened" : "ERR_AFFILIATE_DISK_COPIES"],
-    errors: "",
-  });
 });
 
 test("the disk outbox stores what it has when its process exits, closes its file, and leaves the exit code alone", async () => {

@@ -5,7 +5,7 @@ import { harmless } from "../../../shared/harmless.js";
 import { NEWEST_VERSION } from "../../queue/tables.js";
 import { makeDirectory, protectDirectory, protectFiles, statIfThere } from "./access.js";
 import { migrations } from "./dialect.js";
-import { type Database, failureOf, loadEngine, type Problem, transactionsOf, whenFree } from "./sqlite.js";
+import { type Database, failureOf, openDatabase, type Problem, transactionsOf, whenFree } from "./sqlite.js";
 
 const PAGE_BYTES = 4_096;
 // SQLite's default. To flush a log that grows takes twice as long as to overwrite one (measured).
@@ -81,9 +81,12 @@ function missing(message: string): OutboxError {
 
 function openChecked(path: string, options: EngineAndOptions, check: (db: Database) => void): OpenFile {
   const { engine, maxBytes, shareableFrom = SHAREABLE_FROM, waitMs = WAIT_FOR_ANOTHER_MS } = options;
-  const { version, open } = loadEngine(engine);
+  // The outbox's own file may be locked at this moment, or be no database.
+  const nowhere = openDatabase(engine, ":memory:");
+  const { version } = nowhere.prepare("select sqlite_version() as version").get();
+  nowhere.close();
   const isShareable = version.localeCompare(shareableFrom, "en", { numeric: true }) >= 0;
-  const db = open(path);
+  const db = openDatabase(engine, path);
   try {
     if (!isShareable) db.exec("pragma locking_mode = exclusive");
     whenFree(

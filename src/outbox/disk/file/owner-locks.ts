@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { harmless } from "../../../shared/harmless.js";
 import { statIfThere } from "./access.js";
-import { type Database, failureOf, loadEngine, whenFree } from "./sqlite.js";
+import { type Database, failureOf, openDatabase, whenFree } from "./sqlite.js";
 
 const SUFFIX = ".owner-";
 // The thread before this one may still be ending.
@@ -21,7 +21,7 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
 
   /** Returns the lock; `undefined` if another process has it. */
   function lock(other: string, patienceMs = 0): Database | undefined {
-    const db = loadEngine(engine).open(pathOf(other));
+    const db = openDatabase(engine, pathOf(other));
     try {
       // Nothing is written, so it needs no journal beside it.
       db.exec("pragma journal_mode = memory");

@@ -26,7 +26,7 @@ const BUILT_IN = "node:sqlite";
 const PEER = "@photostructure/sqlite";
 
 /**
- * Finds what `loadEngine` loads: Node's SQLite from 22.13 on, otherwise the package beside `from`.
+ * Finds what `openDatabase` loads: Node's SQLite from 22.13 on, otherwise the package beside `from`.
  *
  * @throws OutboxError `ERR_AFFILIATE_DISK_ENGINE`
  */
@@ -78,28 +78,21 @@ export function useOneCopy(path: string, engine: string, clientId: number | unde
 }
 
 // Loaded once: a look for killed processes opens a file of each, twice a second.
-const loaded = new Map<string, ReturnType<typeof load>>();
+const loaded = new Map<string, new (path: string) => Database>();
 
-export function loadEngine(engine: string) {
-  const module = loaded.get(engine) ?? load(engine);
-  loaded.set(engine, module);
-  return module;
-}
-
-function load(engine: string) {
-  const { emitWarning } = process;
-  // A host need not read that SQLite is experimental in Node 22.
-  process.emitWarning = () => {};
-  const module = requireFrom(join(process.cwd(), "any.js"))(engine);
-  process.emitWarning = emitWarning;
-  // A later version of Node may drop the `Sync`.
-  const Database = module.Database ?? module.DatabaseSync;
-  const open = (path: string): Database => new Database(path);
-  // The outbox's own file may be locked at this moment.
-  const nowhere = open(":memory:");
-  const version: string = nowhere.prepare("select sqlite_version() as version").get().version;
-  nowhere.close();
-  return { version, open };
+export function openDatabase(engine: string, path: string): Database {
+  let Engine = loaded.get(engine);
+  if (!Engine) {
+    const { emitWarning } = process;
+    // A host need not read that SQLite is experimental in Node 22.
+    process.emitWarning = () => {};
+    const module = requireFrom(join(process.cwd(), "any.js"))(engine);
+    process.emitWarning = emitWarning;
+    // A later version of Node may drop the `Sync`.
+    Engine = (module.Database ?? module.DatabaseSync) as NonNullable<typeof Engine>;
+    loaded.set(engine, Engine);
+  }
+  return new Engine(path);
 }
 
 // SQLite's primary result codes (sqlite.org/rescode.html). The words are for the package's `all`,
@@ -147,12 +140,8 @@ const LEAST_BYTES = 64 * 1024;
 
 /** On a full disk, SQLite sometimes says only that it cannot open or write its file. */
 function isFull(path: string): boolean {
-  try {
-    const { bavail, bsize } = statfsSync(dirname(path));
-    return bavail * bsize < LEAST_BYTES;
-  } catch {
-    return false;
-  }
+  const { bavail, bsize } = harmless(() => statfsSync(dirname(path))) ?? { bavail: LEAST_BYTES, bsize: 1 };
+  return bavail * bsize < LEAST_BYTES;
 }
 
 // Chosen: a host that starts waits ten seconds in all, see `LONGEST_START_MS`.
