@@ -55,30 +55,6 @@ export function testPersonalData(it: StageTests): void {
     ]);
   });
 
-  it("gives and erases nothing of another address that shares an id, whichever ids are asked for", async (stage) => {
-    const browser = stranger();
-    const [click, own] = [sample("click", browser), sampleOf(ADA, "payment", browser)];
-    const others = [
-      sampleOf("bo@shop.example", "registration", browser),
-      sampleOf("bo@shop.example", "payment", browser),
-    ];
-    const scheduled = scheduledSample(LONG_MS, browser);
-    const dead = sampleOf("bo@shop.example", "payment", browser);
-    await stage.giveUp([dead]);
-    await stage.pause();
-    await stage.add(click, own, ...others, scheduled);
-
-    for (const ids of [{}, browser]) {
-      assert.deepEqual(await listed(stage, { email: ADA, ...ids }), {
-        [click.id]: "waiting",
-        [own.id]: "waiting",
-      });
-    }
-    assert.equal(await stage.outbox.erase({ email: ADA, ...browser }), 2);
-    const left = [...others, scheduled, dead].map(({ id }) => id);
-    assert.deepEqual(Object.keys(await listed(stage, browser)).sort(), left.sort());
-  });
-
   it("erases all but what is under way, keeps the ids, and lets the visitor's next event pass", async (stage) => {
     const visitor = stranger();
     const dead = sampleOf(ADA, "payment");

@@ -154,35 +154,14 @@ describe.each([
   });
 });
 
-it("the relay claims for a slot once its verdict is stored: what waited behind may be the most urgent then", async () => {
-  const { store, limits } = plainStore({ waiting: [live(1), live(2)] });
-  const stored: (() => void)[] = [];
-  const attempts: ((verdict: Verdict) => void)[] = [];
-  const settle = () => new Promise<void>((resolve) => stored.push(resolve));
-  const deliver = delivering(
-    () => new Promise((resolve) => attempts.push(resolve)),
-    () => 2 - attempts.length,
-  );
-  startRelay({ ...store, settle }, deliver);
-  await turns();
-  for (const end of attempts.splice(0)) end({ type: "delivered" });
-  await turns();
-  stored.shift()?.();
-  await turns();
-  expect(limits).toEqual([2, 1]);
-
-  stored.shift()?.();
-  await turns();
-  expect(limits).toEqual([2, 1, 2]);
-});
-
-it("the relay claims for a slot with its verdict from a store in order, and not again once that is stored", async () => {
+/** Two slots, two events, and attempts and verdicts that end when a test says so. */
+function startWithTwoSlots(isInOrder: boolean) {
   const asked: string[] = [];
   const stored: (() => void)[] = [];
   const attempts: ((verdict: Verdict) => void)[] = [];
-  const waiting = [live(1), live(2), live(3)];
+  const waiting = [live(1), live(2)];
   const store: ClaimSource<Claim> = {
-    isInOrder: true,
+    isInOrder,
     async claim({ limit }) {
       asked.push(`claim ${limit}`);
       return waiting.splice(0, limit);
@@ -197,13 +176,35 @@ it("the relay claims for a slot with its verdict from a store in order, and not 
     () => 2 - attempts.length,
   );
   startRelay(store, deliver);
-  await turns();
-  for (const end of attempts.splice(0)) end({ type: "delivered" });
-  await turns();
+  const deliverAll = async () => {
+    await turns();
+    for (const end of attempts.splice(0)) end({ type: "delivered" });
+    await turns();
+  };
+  const storeOne = async () => {
+    stored.shift()?.();
+    await turns();
+  };
+  return { asked, deliverAll, storeOne };
+}
+
+it("the relay claims for a slot once its verdict is stored: what waited behind may be the most urgent then", async () => {
+  const { asked, deliverAll, storeOne } = startWithTwoSlots(false);
+  await deliverAll();
+  await storeOne();
+  expect(asked).toEqual(["claim 2", "settle", "settle", "claim 1"]);
+
+  await storeOne();
+  expect(asked.slice(4)).toEqual(["claim 2"]);
+});
+
+it("the relay claims for a slot with its verdict from a store in order, and not again once that is stored", async () => {
+  const { asked, deliverAll, storeOne } = startWithTwoSlots(true);
+  await deliverAll();
   expect(asked).toEqual(["claim 2", "settle", "settle", "claim 2"]);
 
-  for (const end of stored.splice(0)) end();
-  await turns();
+  await storeOne();
+  await storeOne();
   expect(asked).toHaveLength(4);
 });
 

@@ -38,14 +38,6 @@ function start(options: Parameters<typeof memoryOutbox>[0], limit = 0) {
 }
 
 describe("a memory outbox that is full", () => {
-  it("is full of bytes as well as of events", async () => {
-    const size = sizeOf(makeEvent("payment", {}, 1));
-    const { add, outbox } = start({ maxBytes: 3 * size });
-    for (let n = 0; n < 3; n++) expect(await add("payment")).toBe("queued");
-    expect(await add("payment")).toBe("full");
-    expect(outbox.counts().queued).toBe(3);
-  });
-
   it.each(["click", "registration", "payment"] as const)("holds about its bytes of %ss", async (kind) => {
     const maxBytes = 8 * 1024 * 1024;
     const { add } = start({ maxBytes });
