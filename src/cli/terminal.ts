@@ -19,8 +19,7 @@ export async function askThrough(
   const lines = createInterface({ input, output });
   const closed = once(lines, "close").then(() => "");
   try {
-    const asked = lines.question(`${question} [y/N] `).catch(() => "");
-    const answer = await Promise.race([asked, closed]);
+    const answer = await Promise.race([lines.question(`${question} [y/N] `).catch(() => ""), closed]);
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     lines.close();

@@ -1,8 +1,7 @@
 import { type Gateway, gatewayError, shown } from "./errors.js";
 
-const listed = (codes: string) => codes.split(" ");
 const decimalsOf = (decimals: number, codes: string) =>
-  Object.fromEntries(listed(codes).map((code) => [code, decimals]));
+  Object.fromEntries(codes.split(" ").map((code) => [code, decimals]));
 
 /**
  * ISO 4217. Not `Intl`'s: its decimals are those that people read, so that it has none for HUF,
@@ -27,12 +26,9 @@ const EXCEPTIONS: Partial<Record<Gateway, Readonly<Record<string, number>>>> = {
   adyen: { CLP: 2, CVE: 0, IDR: 0, ISK: 2 },
 };
 
-/** How many decimals a currency has; `undefined` if there is none of that name. */
+/** How many decimals a currency, in capitals, has; `undefined` if there is none of that name. */
 export function decimalsIn(currency: string, gateway?: Gateway): number | undefined {
-  const exceptions = gateway && EXCEPTIONS[gateway];
-  for (const decimals of [exceptions, ISO_4217])
-    if (decimals && Object.hasOwn(decimals, currency)) return decimals[currency];
-  return undefined;
+  return (gateway && EXCEPTIONS[gateway]?.[currency]) ?? ISO_4217[currency];
 }
 
 /**

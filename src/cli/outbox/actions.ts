@@ -3,7 +3,7 @@ import type { OutboxEvent } from "../../conversion/events.js";
 import { type DeadLetter, type DeadLetterFilter, shownLetter } from "../../outbox/dead-letters.js";
 import type { Outbox } from "../../outbox/outbox.js";
 import type { LastEvent } from "../../outbox/queue/last-events.js";
-import { maskEmail, maskEmails } from "../../shared/emails.js";
+import { maskEmails } from "../../shared/emails.js";
 import { printable, visible } from "../../shared/printable.js";
 import { countOf, type Finding, note, timeOf, well, wrong } from "../finding.js";
 import type { Terminal } from "../terminal.js";
@@ -91,11 +91,10 @@ function eventAsText(data: OutboxEvent["data"]): string {
   const { paymentId, leadValue, email, customerEmail, affiliateReference } = data as Partial<
     Record<"paymentId" | "leadValue" | "email" | "customerEmail" | "affiliateReference", string>
   >;
-  const address = email ?? customerEmail;
   const parts = [
     paymentId && `payment ${paymentId}`,
     leadValue,
-    address && maskEmail(address),
+    email ?? customerEmail,
     affiliateReference && `affiliate ${visible(affiliateReference)}`,
   ];
   return printable(maskEmails(parts.filter(Boolean).join(", ")));
