@@ -103,12 +103,6 @@ describe("doctor", () => {
     expect(sandbox.ledger.leads()).toEqual([]);
   });
 
-  it("notes that a key is missing if one is wanted", async ({ address }) => {
-    const { code, out } = await doctor(address);
-    expect(code).toBe(0);
-    expect(out).toContain("note    the status endpoint wants a key, and none was sent (--api-key-env NAME)");
-  });
-
   it.each<[string, () => Promise<string[]>, RegExp]>([
     [
       "that nothing answers there",
@@ -124,11 +118,6 @@ describe("doctor", () => {
       "a certificate that this machine does not trust",
       async () => addressOf((await faultyService({ tls: certificates().selfSigned })).url),
       /the service does not answer: .*: this machine does not know the authority/,
-    ],
-    [
-      "that there is no TLS",
-      async () => addressOf((await startService()).url.replace("http:", "https:")),
-      /the service does not answer: .*: there is no TLS in common/,
     ],
     [
       "a page of HTML in the service's place",
