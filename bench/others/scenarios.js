@@ -1,7 +1,7 @@
 /**
  * So many payments in so many milliseconds, by so many visitors: four of each visitor, a second
- * apart. What has not come after `quietMs` without any other is missing: BullMQ waits 64 s before its
- * seventh retry. `costs`: for how long each round of a package warms up, and measures.
+ * apart. What has not come after `quietMs` without any other is missing: p-retry waits 64 s before
+ * its seventh retry. `costs`: for how long each round of a package warms up, and measures.
  */
 export const LOAD = {
   events: 2_000,

@@ -1,7 +1,8 @@
-import { bullmq, bullmqTuned } from "./bullmq.js";
-import { fetchAndCatch } from "./fetch.js";
+import { bullmq, bullmqId, bullmqTuned } from "./bullmq.js";
+import { awaitedFetch, fetchAndCatch, pRetry } from "./fetch.js";
 import { graphileWorker } from "./graphile-worker.js";
 import { disk, memory, postgres } from "./ours.js";
+import { pgBoss } from "./pg-boss.js";
 import { posthog, posthogId } from "./posthog.js";
 import { segment, segmentId } from "./segment.js";
 
@@ -14,12 +15,16 @@ import { segment, segmentId } from "./segment.js";
  */
 export const adapters = [
   fetchAndCatch,
+  awaitedFetch,
+  pRetry,
   segment,
   segmentId,
   posthog,
   posthogId,
   bullmq,
+  bullmqId,
   bullmqTuned,
+  pgBoss,
   graphileWorker,
   memory,
   disk,
