@@ -113,8 +113,9 @@ export function createDurable<C extends Claim>(
     },
     bind(clientId) {
       if (isBound) throw taken(`${name}Outbox`);
-      isBound = true;
+      // It may throw, and the host may try again.
       storage.bind(clientId);
+      isBound = true;
     },
     // Not async: that costs each event two more promises.
     add(event, { transaction } = {}) {

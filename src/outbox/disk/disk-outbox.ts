@@ -128,7 +128,8 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
       },
       bind(clientId) {
         scope.clientId = clientId;
-        open();
+        // It may be open: something was asked of it before it was given to a tracker.
+        open().bind(clientId);
         if (opened?.isShared) notify((to) => to.cautioned?.(anotherTracker(directory)));
       },
       counts: () => countsOf(open().last.snapshot.counts, scope),
@@ -152,11 +153,10 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
 
   function openNow() {
     const engine = findEngine(peerPlaces());
-    const { clientId } = scope;
-    const { isShared, end } = useOneCopy(path, engine, clientId);
+    const { isShared, end } = useOneCopy(path, engine, scope.clientId);
     try {
       const link = openLink(
-        { ...limits, path, engine, owner, clientId },
+        { ...limits, path, engine, owner },
         { onDone: receive, underWay: () => [...underWay.values()].map(({ isHeld: _, ...each }) => each) },
       );
       const endWithProcess = () => {

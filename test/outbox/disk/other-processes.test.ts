@@ -145,7 +145,7 @@ test("the disk outbox says once that a reader keeps SQLite's log from being empt
   const directory = scratchDirectory();
   const path = join(directory, "outbox.db");
   const limits = { maxBytes: 2 ** 30, maxDeadLetters: 1_000, rememberMs: HOUR_MS, leaseMs: 20_000 };
-  const keeper = createFileKeeper({ path, engine, owner: "one", clientId: undefined, ...limits });
+  const keeper = createFileKeeper({ path, engine, owner: "one", ...limits });
   onTestFinished(() => keeper.close());
   const told = async () =>
     (await keeper.attempt((store) => store.look(true))).problems.map(({ code }) => code);

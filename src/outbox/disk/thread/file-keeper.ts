@@ -15,9 +15,10 @@ export type Task = (store: Store) => Promise<TransactionOutcome>;
 export function createFileKeeper(
   options: StoreOptions & Pick<ThreadOptions, "path" | "engine" | "owner" | "clientId">,
 ) {
-  const { path, engine, owner, clientId } = options;
+  const { path, engine, owner } = options;
   const locks = createOwnerLocks(path, { engine, owner });
-  const store = createStore(owner, { ...options, locks, scope: new Scope(clientId) });
+  const scope = new Scope(options.clientId);
+  const store = createStore(owner, { ...options, locks, scope });
   let open: OpenFile | undefined;
   /** Files that were deleted or replaced, until what they have is copied. */
   const lost: OpenFile["db"][] = [];
@@ -96,6 +97,9 @@ export function createFileKeeper(
   return {
     /** If the task fails, rejects with an OutboxError, and the next attempt opens the file anew. */
     attempt,
+    bind(clientId: number): void {
+      scope.clientId = clientId;
+    },
     takeIn: createTakeIn(path, locks.isGone, systemClock),
     /** Saves a file that was deleted a moment ago, and closes. */
     async close(): Promise<void> {

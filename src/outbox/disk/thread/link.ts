@@ -38,7 +38,7 @@ const LONGEST_END_MS = 5_000;
  * @throws OutboxError
  */
 export function openLink(
-  options: Omit<ThreadOptions, "signals" | "inherited">,
+  options: Omit<ThreadOptions, "signals" | "inherited" | "clientId">,
   { onDone, underWay }: { onDone: (reply: Done) => void; underWay: () => readonly DiskClaim[] },
 ) {
   const waiting: Question[] = [];
@@ -48,6 +48,7 @@ export function openLink(
   let scheduled = false;
   let refusing: Error | undefined;
   let isClosed = false;
+  let clientId: number | undefined;
   let restart: NodeJS.Timeout | undefined;
   let thread: ReturnType<typeof begin> | undefined = begin();
 
@@ -69,7 +70,7 @@ export function openLink(
       name: "express-affiliate",
       // Only Yarn's of the host's flags: what the others load has nothing to do here.
       execArgv: plugAndPlay(),
-      workerData: { ...options, inherited, signals, port: port2 },
+      workerData: { ...options, clientId, inherited, signals, port: port2 },
       transferList: [port2],
     });
     const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
@@ -176,6 +177,11 @@ export function openLink(
   return {
     get last(): Done {
       return last;
+    },
+    /** Makes this thread, and each further one, be about the events of this client id. */
+    bind(id: number): void {
+      clientId = id;
+      thread?.port.postMessage(id);
     },
     /** Rejects with an OutboxError. How far the calls of its batch got may then be unknown. */
     ask(call: Call): Promise<unknown> {

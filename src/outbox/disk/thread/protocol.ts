@@ -8,7 +8,7 @@ export interface ThreadOptions extends StoreOptions {
   /** The outbox's name as the owner of claims and of its spool file. */
   readonly owner: string;
   /** Whose events it is about; see `Scope`. */
-  readonly clientId: number | undefined;
+  readonly clientId?: number | undefined;
   /** The main thread waits for these while the thread starts or ends. */
   readonly signals: Int32Array;
 }
@@ -20,9 +20,10 @@ export const SIGNALS = { replied: 0, closed: 1 } as const;
  * Sent to the thread:
  *
  * - calls: carry them out in one transaction, and reply.
+ * - a client id: be about its events, from here on.
  * - `close`: end.
  */
-export type Message = readonly Call[] | "close";
+export type Message = readonly Call[] | number | "close";
 
 /** `done`: the calls were carried out. `looked`: the thread has opened, or looked after, its file. */
 export interface Done extends TransactionOutcome {

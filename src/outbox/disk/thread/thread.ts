@@ -28,6 +28,7 @@ let hasEnded = false;
 
 port.on("message", (message: Message) => {
   if (message === "close") void end();
+  else if (typeof message === "number") keeper.bind(message);
   else void carryOut(message);
 });
 // Not before it has tried: if its host gives up, it has to end soon.

@@ -101,7 +101,7 @@ test("the disk outbox starts no thread once it is closed, whatever it is asked",
 test("the disk outbox stores nothing of what was asked before the callers have heard of a failure: it would overtake", async () => {
   const limits = { maxBytes: 2 ** 26, maxDeadLetters: 10, rememberMs: 60_000, leaseMs: 60_000 };
   const link = openLink(
-    { path: join(scratchDirectory(), "outbox.db"), engine, owner: "me", clientId: undefined, ...limits },
+    { path: join(scratchDirectory(), "outbox.db"), engine, owner: "me", ...limits },
     { onDone() {}, underWay: () => [] },
   );
   onTestFinished(() => link.close());
