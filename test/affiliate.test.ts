@@ -260,11 +260,10 @@ describe("the tracker", () => {
   });
 
   it.each([2.5, -1, "5", Number.NaN])("lists no dead letters with the limit %j", async (limit) => {
-    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1" });
-    await expect(tracker.deadLetters.list({ limit: limit as number })).rejects.toMatchObject({
-      code: "ERR_AFFILIATE_ARGUMENT",
-      message: expect.stringContaining("`limit` must be a whole number"),
+    const listed = startTracker({ baseUrl: "http://127.0.0.1:1" }).deadLetters.list({
+      limit: limit as number,
     });
+    await expect(listed).rejects.toMatchObject({ code: "ERR_AFFILIATE_ARGUMENT" });
   });
 
   it("warns on the console if no logger is given", async () => {

@@ -75,37 +75,29 @@ describe("the layers", () => {
   });
 });
 
-describe("the sandbox", () => {
-  const ofSandbox = (file: string) => file.startsWith("sandbox/");
+describe.each([
+  ["the sandbox", /^sandbox\//, /^(sandbox|browser)\//, ["cli/main.ts"]],
+  ["a gateway's reader", /^gateways\//, /^(gateways\/|shared\/errors\.ts$)/, []],
+])("%s", (_, own, allowed, importers) => {
+  const isOwn = (file: string) => own.test(file);
 
-  it.each(files.filter(ofSandbox))("knows nothing of the rest but scripts for pages: %s", (file) => {
-    for (const imported of importsOf(file)) expect(imported).toMatch(/^(sandbox|browser)\//);
-  });
+  it.each(files.filter(isOwn))(
+    "knows nothing of the rest but scripts for pages or the class of errors: %s",
+    (file) => {
+      for (const imported of importsOf(file)) expect(imported).toMatch(allowed);
+    },
+  );
 
-  it("is known to the command that starts it, and to no other file", () => {
-    const importers = files.filter((file) => !ofSandbox(file) && importsOf(file).some(ofSandbox));
-    expect(importers).toEqual(["cli/main.ts"]);
-  });
-});
-
-describe("a gateway's reader", () => {
-  const ofGateways = (file: string) => file.startsWith("gateways/");
-
-  it.each(files.filter(ofGateways))("knows nothing of the rest but the class of errors: %s", (file) => {
-    for (const imported of importsOf(file)) expect(imported).toMatch(/^(gateways\/|shared\/errors\.ts$)/);
+  it("is known to the command that starts it, if at all", () => {
+    expect(files.filter((file) => !isOwn(file) && importsOf(file).some(isOwn))).toEqual(importers);
     expect(importsOf("shared/errors.ts")).toEqual([]);
-  });
-
-  it("is known to no other file", () => {
-    expect(files.filter((file) => !ofGateways(file) && importsOf(file).some(ofGateways))).toEqual([]);
   });
 });
 
 describe("an outbox", () => {
   const outboxes = files.filter((file) => file.startsWith("outbox/"));
   it.each(outboxes)("knows no client, and runs without the contract's tests: %s", (file) => {
-    for (const imported of importsOf(file)) expect(imported).not.toMatch(/^testing\//);
-    expect(importsOf(file)).not.toContain("service/client.ts");
-    expect(importsOf(file)).not.toContain("service/transport.ts");
+    for (const imported of importsOf(file))
+      expect(imported).not.toMatch(/^(testing\/|service\/(client|transport)\.ts$)/);
   });
 });

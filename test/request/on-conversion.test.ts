@@ -175,26 +175,27 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
   });
 
   it("can be awaited until its handler ends, as unit tests and Next.js do, and then gives them its error", async () => {
-    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1" });
-    const wrappers = [
-      (handler: () => Promise<never>) => tracker.onPayment(handler),
-      (handler: () => Promise<never>) => tracker.onPayment(handler, () => order),
-    ];
-    for (const wrap of wrappers) {
+    const { onPayment } = startTracker({ baseUrl: "http://127.0.0.1:1" });
+    for (const pick of [undefined, () => order]) {
       const ended: string[] = [];
+      const note = (what: string) => (error?: Error) =>
+        void ended.push(error ? `${what}: ${error.message}` : what);
+      const late = async () => {
+        await new Promise(setImmediate);
+        note("handler")();
+        throw new Error("out of stock");
+      };
+      const passing: RequestHandler = (_req, _res, next) => next(new Error("sold"));
+      const [wrapped, passes] = [late, passing].map((handler) => onPayment(handler as never, pick as never));
+      const call = (wrapper: unknown, ...args: unknown[]) =>
+        (wrapper as (...args: unknown[]) => Promise<void>)(...args).then(
+          () => note("awaited")(),
+          note("caught"),
+        );
       const shop = createServer(async (req, res) => {
-        const late = async () => {
-          await new Promise(setImmediate);
-          ended.push("handler");
-          throw new Error("out of stock");
-        };
-        const call = wrap(late) as unknown as (...args: unknown[]) => Promise<void>;
-        await call(req, res, (error: Error) => ended.push(`next: ${error.message}`));
-        ended.push("awaited");
-        await call(req, res).catch(({ message }: Error) => ended.push(`caught: ${message}`));
-        const passing = ((_req, _res, next) => next(new Error("sold"))) as RequestHandler;
-        const passes = wrap(passing as never) as unknown as typeof call;
-        await passes(req, res).catch(({ message }: Error) => ended.push(`caught: ${message}`));
+        await call(wrapped, req, res, note("next"));
+        await call(wrapped, req, res);
+        await call(passes, req, res);
         res.end();
       });
       await request(shop).get("/");
