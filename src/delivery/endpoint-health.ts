@@ -128,7 +128,7 @@ export class EndpointHealth {
     const isNewEvent = newWithinMs !== undefined;
     const { newEvents, anyEvents } = this.#places(now, mayProbe);
     if ((isNewEvent ? Math.max(newEvents, this.#outage ? 0 : anyEvents) : anyEvents) < 1) return undefined;
-    if (this.#outage && isNewEvent) this.#savedProbes.spend(now, this.#outage.since);
+    if (this.#outage && isNewEvent) this.#savedProbes.spend(now);
     this.#underWay++;
     if (isNewEvent) this.#newEventsUnderWay++;
     return { health: this, beganAt: now, isNewEvent, isOpen: true };
@@ -237,7 +237,7 @@ export class EndpointHealth {
     if (this.#throttle && now < this.#throttle.until) return this.#throttle.until;
     if (!this.#outage) return this.#suspectUntil > now ? this.#suspectUntil : Number.POSITIVE_INFINITY;
     const times = [this.#probeAt];
-    if (!this.#isSilent) times.push(this.#savedProbes.nextAt(now, this.#outage.since));
+    if (!this.#isSilent) times.push(this.#savedProbes.nextAt(now));
     return Math.min(...times.map((time) => Math.max(time, probesAt)).filter((time) => time > now));
   }
 
@@ -272,7 +272,7 @@ export class EndpointHealth {
     const anyUnderWay = this.#underWay - newEventsUnderWay;
     if (this.#isThrottled(now) || (this.#outage && !mayProbe)) return { newEvents: 0, anyEvents: 0 };
     if (this.#outage) {
-      const isSaved = !this.#isSilent && this.#savedProbes.nextAt(now, this.#outage.since) <= now;
+      const isSaved = !this.#isSilent && this.#savedProbes.nextAt(now) <= now;
       return {
         newEvents: isSaved && newEventsUnderWay < NEW_EVENTS_AT_ONCE ? 1 : 0,
         anyEvents: now >= this.#probeAt && anyUnderWay === 0 ? 1 : 0,

@@ -1,5 +1,5 @@
 import type { PauseReason } from "../journal/notices.js";
-import { clamp, savedProbeMs } from "./when-again.js";
+import { clamp, SAVED_PROBE_MS } from "./when-again.js";
 
 // No class here has a clock: each call gives the time.
 
@@ -32,26 +32,25 @@ const MOST_SAVED = 5;
 
 /**
  * The probes of a paused endpoint that never-tried events may make at once: a token bucket. At most
- * five are saved, also before the outage: one every second at first, one every 5 s later. So an
- * event that the endpoint would take need not wait until all others have tried.
+ * five are saved, also before the outage. So an event that the endpoint would take need not wait
+ * until all others have tried.
  */
 export class SavedProbes {
   #number = MOST_SAVED;
   #at = Number.NEGATIVE_INFINITY;
 
-  spend(now: number, since: number): void {
-    this.#number = this.#numberAt(now, since) - 1;
+  spend(now: number): void {
+    this.#number = this.#numberAt(now) - 1;
     this.#at = now;
   }
 
-  /** When the next one is there, now or later, in an outage that began at `since`. */
-  nextAt(now: number, since: number): number {
-    const missing = 1 - this.#numberAt(now, since);
-    return missing <= 0 ? now : now + missing * savedProbeMs(now - since);
+  /** When the next one is there: now, or later. */
+  nextAt(now: number): number {
+    return now + Math.max(0, 1 - this.#numberAt(now)) * SAVED_PROBE_MS;
   }
 
-  #numberAt(now: number, since: number): number {
-    return Math.min(MOST_SAVED, this.#number + (now - this.#at) / savedProbeMs(now - since));
+  #numberAt(now: number): number {
+    return Math.min(MOST_SAVED, this.#number + (now - this.#at) / SAVED_PROBE_MS);
   }
 }
 

@@ -7,7 +7,7 @@
  * | an event that failed | `backoffMs` after that |
  * | a paused origin or endpoint, a silent status endpoint | `probeMs` after the last probe |
  * | an endpoint that leaves payments without an answer | `costlyProbeMs` after the last probe |
- * | a paused endpoint, by a never-tried event | each `savedProbeMs`, five at most at once |
+ * | a paused endpoint, by a never-tried event | each `SAVED_PROBE_MS`, five at most at once |
  * | an endpoint that asks for a pause | `askedPauseMs` later |
  *
  * The promises in docs/delivery.md decide the numbers. The simulation that kept all of them in
@@ -20,6 +20,9 @@ const LONGEST_MS = 15 * 60 * 1_000;
 
 /** Between the probes of all endpoints: at most two requests a second to a service that is down. */
 export const PROBES_APART_MS = 500;
+
+/** To save one probe for never-tried events: one that the endpoint takes is promised within 5 s. */
+export const SAVED_PROBE_MS = 5_000;
 
 /** While one question probes the status endpoint, the other events wait so long. */
 export const REFERRAL_WAIT_MS = 5_000;
@@ -48,11 +51,6 @@ export function probeMs(lastedMs: number): number {
 /** After one that has cost an event. Recovery is found within 3.5 times the outage's length. */
 export function costlyProbeMs(lastedMs: number): number {
   return clamp(3.5 * lastedMs, 45_000, LONGEST_COSTLY_MS);
-}
-
-/** To save one probe for never-tried events: one that the endpoint takes is promised within 5 s. */
-export function savedProbeMs(lastedMs: number): number {
-  return clamp(lastedMs / 10, 1_000, 5_000);
 }
 
 /** Within bounds: a mistake of the service must not close an endpoint for a day. */

@@ -97,20 +97,16 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, ListLinks<Att
   stop(reason: Error): void {
     this.#stopped = reason;
     // Undici gives the controller only when there is a connection.
-    if (this.#controller) this.#controller.abort(reason);
+    this.#controller?.abort(reason);
     this.#finish(reason);
   }
 
   /** Called just before undici writes the head: between "never sent" and "perhaps taken". */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     const refusal = this.#stopped ?? this.#options.refusal();
-    if (refusal) {
-      controller.abort(refusal);
-      this.#finish(refusal);
-      return;
-    }
     this.#controller = controller;
-    this.#requestSent = true;
+    if (refusal) this.stop(refusal);
+    else this.#requestSent = true;
   }
 
   onResponseStart(
@@ -157,7 +153,8 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, ListLinks<Att
       return;
     }
     const { status } = this.#head;
-    const { json: body, isPage } = readBody(this.#bytes(), this.#bodyHeaders);
+    const bytes = Buffer.concat(this.#chunks).subarray(0, LONGEST_BODY);
+    const { json: body, isPage } = readBody(bytes, this.#bodyHeaders);
     if (status >= 300) {
       onEnd({ type: "answer", body, ...this.#head });
     } else if (isPage) {
@@ -168,12 +165,6 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, ListLinks<Att
       const said = { ...this.#head, ...(isUnreadable && { isUnreadable }) };
       onEnd({ type: "answer", body, ...said, status: errorStatusOf(body) ?? status });
     }
-  }
-
-  #bytes(): Buffer {
-    const [first] = this.#chunks;
-    const bytes = first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
-    return bytes.subarray(0, LONGEST_BODY);
   }
 }
 

@@ -1,11 +1,5 @@
 import { expect, it } from "vitest";
-import {
-  askedPauseMs,
-  backoffMs,
-  costlyProbeMs,
-  probeMs,
-  savedProbeMs,
-} from "../../src/delivery/when-again.js";
+import { askedPauseMs, backoffMs, costlyProbeMs, probeMs } from "../../src/delivery/when-again.js";
 
 it("an event rests 250 ms, and half as long again each time, 15 minutes at most", () => {
   const rests = Array.from({ length: 24 }, (_, n) => Math.round(backoffMs(n + 1, 1)));
@@ -32,7 +26,6 @@ it.each([
     costlyProbeMs,
     [45_000, 45_000, 210_000, 3_600_000],
   ],
-  ["a tenth of the outage, 1 s to 5 s, for what was never tried", savedProbeMs, [1_000, 1_000, 5_000, 5_000]],
   ["as long as the service asks, 1 s to 1 h", askedPauseMs, [1_000, 5_000, 60_000, 3_600_000]],
 ] as const)("delivery probes again after %s", (_name, againMs, expected) => {
   expect([0, 5_000, 60_000, 86_400_000].map(againMs)).toEqual(expected);
