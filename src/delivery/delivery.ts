@@ -2,10 +2,9 @@ import type { EventKind, OutboxEvent } from "../conversion/events.js";
 import type { AmbiguousPolicy } from "../conversion/kinds.js";
 import type { EndpointState } from "../journal/notices.js";
 import type { Claim, Deliver, Verdict } from "../outbox/claim.js";
-import { type Attempt, unsendable } from "../service/attempt.js";
-import { type Call, callFor } from "../service/calls.js";
+import type { Attempt } from "../service/attempt.js";
+import { callFor } from "../service/calls.js";
 import { byEndpoint, type Endpoint, kindOf } from "../service/endpoints.js";
-import { errorFrom } from "../shared/errors.js";
 import { detached } from "../shared/own-context.js";
 import { detailsOf } from "./details.js";
 import type { Ticket } from "./endpoint-health.js";
@@ -114,8 +113,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   }
 
   async function send(claim: Claim, ticket: Ticket): Promise<Verdict> {
-    const { lane } = claim;
-    const answer = await sent(claim);
+    const { event, lane } = claim;
+    const call = { ...callFor(event, calls), idempotencyKey: keyOf(event) };
+    const mayLeave = () => claim.isHeld?.() ?? true;
+    const answer = await transport.send(call, { mayLeave, bodyMs: BODY_MS });
     const ended = endedWith(claim, answer, mayHaveBeenTaken(claim));
     const { outcome, othersPassed, details } = ended;
     const finding = findingOf(ended);
@@ -127,17 +128,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       journal.refused(lane.endpoint, pauseReasonOf(answer), details().message);
     }
     return verdictOn(ended, isOfEvent);
-  }
-
-  async function sent(claim: Claim): Promise<Attempt> {
-    const { event } = claim;
-    let call: Call;
-    try {
-      call = { ...callFor(event, calls), idempotencyKey: keyOf(event) };
-    } catch (error) {
-      return unsendable(errorFrom(error));
-    }
-    return transport.send(call, { mayLeave: () => claim.isHeld?.() ?? true, bodyMs: BODY_MS });
   }
 
   function endedWith(claim: Claim, attempt: Attempt, maybeTaken: boolean): EndedAttempt {

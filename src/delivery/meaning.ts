@@ -39,7 +39,7 @@ const release = (): Verdict => ({ type: "release" });
  * What each outcome means for the endpoint, and for the event. docs/delivery.md has the table for
  * readers, without what never left this process; a test compares the two.
  */
-const MEANINGS: { readonly [Type in Outcome["type"]]: Meaning } = {
+const MEANINGS: Readonly<Record<Outcome["type"], Meaning>> = {
   delivered: { finding: pass, verdict: delivered },
   rejected: { finding: pass, verdict: dead("rejected") },
   refused: { finding: failure, verdict: afterRefusal },

@@ -1,12 +1,11 @@
 import type { OutboxEvent } from "../conversion/events.js";
 import { rowOf } from "../conversion/kinds.js";
 import { isByLoginSession } from "../conversion/visitor-ids.js";
-import { type Answer, type Attempt, unsendable } from "../service/attempt.js";
+import type { Answer, Attempt } from "../service/attempt.js";
 import { errorStatusOf, textOf } from "../service/body.js";
-import type { Call, Calls } from "../service/calls.js";
+import type { Calls } from "../service/calls.js";
 import type { Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
-import { errorFrom } from "../shared/errors.js";
 import { BODY_MS, type Outcome, outcomeOf, pauseReasonOf } from "./outcome.js";
 import { probeMs, REFERRAL_WAIT_MS } from "./when-again.js";
 
@@ -16,7 +15,7 @@ type Referral =
   | { readonly type: "not-referred" }
   /** It does not answer this question, or not to this caller. */
   | { readonly type: "unanswered"; readonly attempt: Attempt }
-  /** It may answer later, or this visitor's question cannot be asked at all. */
+  /** It may answer later. */
   | { readonly type: "later"; readonly attempt: Attempt }
   /** It did not answer a moment ago, and is not asked for so many milliseconds. */
   | { readonly type: "not-asked"; readonly forMs: number };
@@ -56,12 +55,7 @@ export class ReferralCheck {
 
   async ask({ data }: OutboxEvent, clock: Pick<Clock, "now" | "monotonic">): Promise<Referral> {
     const { transport, calls } = this.#options;
-    let call: Call;
-    try {
-      call = calls.status(data.sessionId as string);
-    } catch (error) {
-      return { type: "later", attempt: unsendable(errorFrom(error)) };
-    }
+    const call = calls.status(data.sessionId as string);
     const began = clock.monotonic();
     if (began < this.#restsUntil) return { type: "not-asked", forMs: this.#restsUntil - began };
     // While the endpoint fails, one question at a time probes whether it answers again.
