@@ -63,14 +63,13 @@ async function sumOf(deadLetters: DeadLetters, filter: DeadLetterFilter) {
 }
 
 /** No address in full, no name, and no session id, which may be a login's. */
-function shown({ id, destination, kind, event, attempts, createdAt, diedAt, ...death }: DeadLetter) {
+function shown({ id, kind, event, attempts, createdAt, diedAt, ...death }: DeadLetter) {
   const { paymentId, leadValue, customerId, affiliateReference, clickId } = fieldsOf(event);
   const address = emailOf({ kind, data: event });
   const hidden = address === undefined ? undefined : new Secret(address);
   const text = (words: string | undefined) => words && shownText(words, hidden);
   return {
     id,
-    destination,
     kind,
     paymentId: text(paymentId),
     amount: leadValue,

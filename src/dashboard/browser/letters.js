@@ -2,8 +2,11 @@
 import { $, ask, change, html, refresh, shown } from "../../browser/page.js";
 import { amount, countOf, foreign, identifier, mark, time, written } from "../../browser/pieces.js";
 
-/** `filter`: which dead letters are asked for. `done`, `problem`: what became of the last action. */
-export const first = { filter: { kind: "", reason: "" }, done: "", problem: "" };
+/**
+ * `filter`: which dead letters are asked for. `done`, `problem`: what became of the last action. `read`:
+ * how many there were when they were read; "" if they are to be read again.
+ */
+export const first = { filter: { kind: "", reason: "" }, done: "", problem: "", read: "" };
 
 export function addressOf(path, query) {
   return `${path}?${new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""))}`;
@@ -14,7 +17,6 @@ export function DeadLetters({ list, filter, unreadable, problem, done }) {
   const { letters, count, filter: chosen = filter } = list ?? {};
   const { kind, reason } = chosen;
   const all = `all ${reason} ${kind ? `${kind}s` : reason && "events"}`.trim().replace("  ", " ");
-  const hasDestinations = new Set(letters?.map(({ destination }) => destination)).size > 1;
   return html`
     <section aria-labelledby="letters-title">
       <div class="head">
@@ -28,7 +30,7 @@ export function DeadLetters({ list, filter, unreadable, problem, done }) {
       <p id="done" role="status">${done}</p>
       <ol id="letters">
         ${count === 0 && html`<li class="quiet">${kind || reason ? "None is like that." : "None."}</li>`}
-        ${letters?.map((letter) => html`<${Letter} key=${letter.id} ...${{ letter, hasDestinations }} />`)}
+        ${letters?.map((letter) => html`<${Letter} key=${letter.id} letter=${letter} />`)}
       </ol>
       <p class="more">
         ${unreadable && html`<span class="lost">${unreadable}</span>`}
@@ -49,13 +51,12 @@ function choice(id, label, all, options) {
 }
 
 export function choose(filter) {
-  change({ filter: { ...shown.filter, ...filter } });
+  change({ filter: { ...shown.filter, ...filter }, read: "" });
   return refresh();
 }
 
-function Letter({ letter, hasDestinations }) {
-  const { id, kind, reason, attempts, status, code, message, createdAt, diedAt, destination, unreadable } =
-    letter;
+function Letter({ letter }) {
+  const { id, kind, reason, attempts, status, code, message, createdAt, diedAt, unreadable } = letter;
   const answer = [[status, code].filter(Boolean).join(" "), message].filter(Boolean).join(", ");
   const isHeld = reason === "unconfirmed";
   const state = isHeld ? "held" : "lost";
@@ -77,7 +78,6 @@ function Letter({ letter, hasDestinations }) {
         <p><strong class=${state}>${mark(state)}${reason}</strong>${answer && ": "}${foreign(answer)}</p>
         <p class="quiet">
           happened ${time(createdAt)}, ${isHeld ? "held" : "given up"} ${time(diedAt)} after ${countOf(attempts, "attempt")}
-          ${hasDestinations && html`, for client id ${destination}`}
         </p>
       </div>
       <div class="actions">
@@ -157,9 +157,9 @@ async function act(action, query, says, question) {
   change({ problem: "", done: "" });
   try {
     const { count } = await ask(addressOf(action, query), { method: "POST" });
-    change({ done: says(count) });
+    change({ done: says(count), read: "" });
   } catch ({ message }) {
-    change({ problem: message });
+    change({ problem: message, read: "" });
   }
   await refresh();
   if (document.activeElement !== document.body) return;

@@ -30,7 +30,6 @@ function Dashboard(shown) {
 const LETTERS_EVERY = 10;
 const FORGET_MS = 60_000;
 let looks = 0;
-let read = "";
 
 async function look() {
   const { outbox, process } = await ask("state");
@@ -43,19 +42,16 @@ async function look() {
 
 /** If others are asked for, or there are more or fewer; and every so often: one may have come as another went. */
 async function readLetters(dead) {
-  const { filter, done } = shown;
-  const wanted = JSON.stringify([filter, done, dead]);
+  const { filter } = shown;
   looks += 1;
-  if (wanted === read && looks % LETTERS_EVERY !== 0) return;
+  if (dead === shown.read && looks % LETTERS_EVERY !== 0) return;
   try {
     const list = await ask(addressOf("dead-letters", filter));
     // The answer to a later question may have come first.
     if (filter !== shown.filter) return;
-    read = wanted;
-    Object.assign(shown, { list: { ...list, filter }, unreadable: "" });
+    Object.assign(shown, { list: { ...list, filter }, read: dead, unreadable: "" });
   } catch ({ message }) {
-    read = "";
-    Object.assign(shown, { unreadable: message });
+    Object.assign(shown, { read: "", unreadable: message });
   }
 }
 

@@ -22,8 +22,8 @@ export function recordVisitors(ledger: LedgerStore): () => Iterable<Visitor> {
       ...known,
     ].sort((one, other) => other.entries.length - one.entries.length);
     for (const other of others) {
-      visitor.entries.push(...other.entries);
-      visitor.marks.push(...other.marks);
+      for (const entry of other.entries) visitor.entries.push(entry);
+      for (const mark of other.marks) visitor.marks.push(mark);
       visitors.delete(other);
     }
     visitor.entries.push(entry);
