@@ -3,7 +3,7 @@ import { type CountRow, changeOf } from "./counts.js";
 import type { Database, Statements, Value } from "./database.js";
 import type { createEnqueue, Incoming } from "./enqueue.js";
 import { CLAIMED, RESTING, rankInSql } from "./ranks.js";
-import { EVENT, type EventRow, eventOf, inState, marks, NEW, SCHEDULED, seqsOf } from "./rows.js";
+import { type EventRow, eventOf, inState, marks, NEW, SCHEDULED, seqsOf } from "./rows.js";
 import type { Scope } from "./scope.js";
 import type { ServerClock } from "./server-clock.js";
 
@@ -17,10 +17,6 @@ export type Chores = ReturnType<typeof createChores>;
 
 /** A row that is to be queued anew, with the database's time. */
 export interface MovedRow extends EventRow {
-  readonly report: string;
-  readonly size: number;
-  readonly reason: string | null;
-  readonly death: string | null;
   readonly now: number;
 }
 
@@ -75,7 +71,7 @@ export function createChores(
     only: Only = (_, found) => found,
   ): Promise<Moved> {
     const found = await tx.rows<MovedRow>(
-      `select ${EVENT}, e.report, e.size, e.reason, e.death, ${now} as now from ${events} e
+      `select e.*, ${now} as now from ${events} e
        where ${where} limit ${AT_ONCE}${words.skipLocked}`,
       values,
     );
@@ -96,9 +92,9 @@ export function createChores(
     const last = own.at(-1)?.seq ?? 0;
     const seqs = [0, ...seqsOf(own)];
     const others = await on.rows<EventRow>(
-      `select ${EVENT} from ${events} e where ${isNew()} and seq < ? and seq not in (${marks(seqs)})
+      `select e.* from ${events} e where ${isNew()} and seq < ? and seq not in (${marks(seqs)})
        order by seq limit ${NEW_AT_MOST}`,
-      [...scope.values, last, ...seqs],
+      [last, ...seqs],
     );
     if (others.length === 0) return new Set();
     // Or may have to.
@@ -126,7 +122,6 @@ export function createChores(
     return tx.rows<{ visitor: string; head: number; claimed_by: string | null }>(
       `select visitor, head, claimed_by from ${queues}
        where ${scope.condition} and turn = ${turn} and due_at <= ${time} order by due_at limit ${AT_ONCE}${words.skipLocked}`,
-      scope.values,
     );
   }
 
@@ -155,7 +150,7 @@ export function createChores(
         };
         const { moved } = await changing(() =>
           database.transaction((tx) =>
-            move(tx, `${isNew()} order by seq`, scope.values, (row) => ({ event: eventOf(row) }), inTurn),
+            move(tx, `${isNew()} order by seq`, [], (row) => ({ event: eventOf(row) }), inTurn),
           ),
         );
         mayHaveMore = isFull && moved.length > 0;
@@ -174,7 +169,7 @@ export function createChores(
             move(
               tx,
               `${scope.condition} and ${inState(SCHEDULED)} and at_ms <= ${now} order by at_ms, seq`,
-              scope.values,
+              [],
               (row) => {
                 const event = eventOf(row);
                 const createdAt = notBeforeOf(event) ?? event.createdAt;

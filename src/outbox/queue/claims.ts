@@ -4,7 +4,7 @@ import type { Chores } from "./chores.js";
 import type { Database } from "./database.js";
 import type { QueueClaim, UnderWay } from "./leases.js";
 import { CLAIMED, RESTING, rankInSql, type Scan, scansOf } from "./ranks.js";
-import { contentsOf, EVENT, type EventRow, eventOf, historyOf, inState, marks, NEW } from "./rows.js";
+import { contentsOf, type EventRow, eventOf, historyOf, inState, marks, NEW } from "./rows.js";
 import type { Scope } from "./scope.js";
 import type { ServerClock } from "./server-clock.js";
 
@@ -83,10 +83,7 @@ export function createClaims(
     const askedAt = clock.monotonic();
     const candidates = await database.rows<Candidate>(
       [...flags(), ...scans.map(selectOf)].join(" union all "),
-      [
-        ...[...scope.values, ...scope.values, ...scope.values],
-        ...scans.flatMap(({ from, to, limit }) => [...scope.values, from, to, limit + MORE]),
-      ],
+      [...scans.flatMap(({ from, to, limit }) => [from, to, limit + MORE])],
     );
     const time = candidates.find(({ step }) => step === TIME);
     if (time) serverClock.tell(time.due_at, askedAt);
@@ -165,7 +162,7 @@ export function createClaims(
     const visitors = [...seen.keys()];
     return database.transaction(async (tx) => {
       const rows = await tx.rows<EventRow & Pick<Candidate, "due_at" | "turn">>(
-        `select ${EVENT}, q.due_at, q.turn from ${queues} q${words.byVisitor} join ${events} e on e.seq = q.head
+        `select e.*, q.due_at, q.turn from ${queues} q${words.byVisitor} join ${events} e on e.seq = q.head
          where q.visitor in (${marks(visitors)})${words.skipLocked}`,
         visitors,
       );
@@ -202,7 +199,7 @@ export function createClaims(
     const values = [worker, 0, ...underWay.keys()];
     const rows = await database.rows<{ visitor: string }>(
       `select visitor from ${queues} where ${scope.condition} and ${isUnknown}`,
-      [...scope.values, ...values],
+      values,
     );
     if (rows.length === 0) return;
     await database.write(

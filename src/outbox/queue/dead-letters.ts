@@ -14,11 +14,9 @@ import { type Counts, changeOf } from "./counts.js";
 import type { Database, Statements } from "./database.js";
 import {
   type Contents,
-  conditions,
   contentsOf,
   DEAD,
   dataOf,
-  EVENT,
   type EventRow,
   eventOf,
   forgotten,
@@ -28,13 +26,6 @@ import {
 } from "./rows.js";
 import type { Scope } from "./scope.js";
 
-interface LetterRow extends EventRow {
-  readonly size: number;
-  readonly reason: DeathReason;
-  readonly death: string;
-  readonly at_ms: number;
-}
-
 /** A dead letter that was removed, and its size in bytes. */
 export interface Evicted {
   readonly event: OutboxEvent;
@@ -42,7 +33,6 @@ export interface Evicted {
 }
 
 const REVIVED_AT_ONCE = 50;
-const LETTER = `${EVENT}, e.size, e.reason, e.death, e.at_ms`;
 
 /** Calls `onRevived` when something can be delivered again. */
 export function createDeadLetters(
@@ -60,14 +50,15 @@ export function createDeadLetters(
   const { words } = database;
   const { events, now } = words;
 
-  function selected({ kind, reason, id }: Omit<DeadLetterQuery, "limit">, { clientId } = scope) {
-    const { text, values } = conditions({
-      destination: clientId,
-      kind: kind && priorityOf(kind),
-      reason,
-      id,
-    });
-    return { text: `${inState(DEAD)} and ${text}`, values };
+  function selected({ kind, reason, id }: Omit<DeadLetterQuery, "limit">, of = scope) {
+    const given = { "kind = ?": kind && priorityOf(kind), "reason = ?": reason, "id = ?": id };
+    const meant = Object.entries(given).filter(
+      (each): each is [string, string | number] => each[1] !== undefined,
+    );
+    return {
+      text: [inState(DEAD), of.condition, ...meant.map(([condition]) => condition)].join(" and "),
+      values: meant.map(([, value]) => value),
+    };
   }
 
   /** Queues some again: each at the end of its visitor's queue. */
@@ -120,8 +111,8 @@ export function createDeadLetters(
     const removed = await counts.during(
       () =>
         database.transaction(async (tx: Statements) => {
-          const found = await tx.rows<LetterRow>(
-            `select ${LETTER} from ${events} e where ${text} order by at_ms, seq limit ${limit}${words.forUpdate}`,
+          const found = await tx.rows<EventRow>(
+            `select e.* from ${events} e where ${text} order by at_ms, seq limit ${limit}${words.forUpdate}`,
             values,
           );
           if (found.length > 0) {
@@ -146,13 +137,13 @@ export function createDeadLetters(
     async list({ limit = 100, ...query } = {}) {
       const { text, values } = selected(query);
       const most = Number.isFinite(limit) ? ` limit ${limit}` : "";
-      const found = await database.rows<LetterRow>(
-        `select ${LETTER} from ${events} e where ${text} order by at_ms, seq${most}`,
+      const found = await database.rows<EventRow>(
+        `select e.* from ${events} e where ${text} order by at_ms, seq${most}`,
         values,
       );
       return found.map((row) => {
         const { id, destination, kind, createdAt } = eventOf(row, {});
-        const death = { reason: row.reason, attempts: 0, ...objectFromJson(row.death) };
+        const death = { reason: row.reason as DeathReason, attempts: 0, ...objectFromJson(row.death ?? "") };
         const event = eventOrUnreadable(dataOf(row));
         return { id, destination, kind, createdAt, ...event, ...death, diedAt: row.at_ms };
       });
@@ -190,7 +181,7 @@ export function createDeadLetters(
 }
 
 /** What the counts change by if a dead letter comes, or leaves. */
-function buried(row: LetterRow | MovedRow, number: 1 | -1) {
+function buried(row: EventRow, number: 1 | -1) {
   return changeOf(eventOf(row, {}), row.reason as DeathReason, number, {
     bytes: number * row.size,
   });

@@ -18,19 +18,13 @@ export interface LastEvent {
   readonly reason: string | null;
 }
 
-type Row = EventRow &
-  Record<"state" | "at_ms", number> & {
-    readonly reason: string | null;
-    readonly head: number | null;
-    readonly turn: number | null;
-    readonly due_at: number | null;
-  };
+type Row = EventRow & Readonly<Record<"head" | "turn" | "due_at", number | null>>;
 
 /** The events reported last, scheduled ones too, newest first. */
 export async function lastEventsIn(database: Database, limit: number): Promise<LastEvent[]> {
   const { events, queues } = database.words;
   const rows = await database.rows<Row>(
-    `select e.seq, e.id, e.kind, e.state, e.created_at, e.at_ms, e.reason, q.head, q.turn, q.due_at
+    `select e.*, q.head, q.turn, q.due_at
      from ${events} e left join ${queues} q on q.visitor = e.visitor order by e.seq desc limit ${limit}`,
   );
   return rows.map((row) => {

@@ -2,7 +2,7 @@ import type { Claim } from "../claim.js";
 import { type Moment, momentBy, type TwoClocks } from "../lease.js";
 import type { Database } from "./database.js";
 import { CLAIMED } from "./ranks.js";
-import { EVENT, type EventRow, marks } from "./rows.js";
+import { type EventRow, marks } from "./rows.js";
 
 /** An event that this process has claimed. */
 export interface QueueClaim extends Claim {
@@ -41,7 +41,7 @@ export function createLeases(
       for (const claim of claims) {
         const { id, destination } = claim.event;
         const [row] = await database.rows<EventRow>(
-          `select ${EVENT} from ${events} e where e.destination = ? and e.id = ?`,
+          `select e.* from ${events} e where e.destination = ? and e.id = ?`,
           [destination, id],
         );
         if (!row) continue;

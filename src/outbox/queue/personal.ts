@@ -4,7 +4,7 @@ import type { Counts } from "./counts.js";
 import type { Database } from "./database.js";
 import type { createQueues } from "./queues.js";
 import { CLAIMED } from "./ranks.js";
-import { DEAD, EVENT, type EventRow, eventOf, forgotten, marks, QUEUED, SCHEDULED, seqsOf } from "./rows.js";
+import { DEAD, type EventRow, eventOf, forgotten, marks, QUEUED, SCHEDULED, seqsOf } from "./rows.js";
 import type { Scope } from "./scope.js";
 
 const AT_ONCE = 500;
@@ -36,10 +36,10 @@ export function createPersonal(
 
   /** A page, in the order of their numbers, which stay the same. */
   async function page(after: number): Promise<PersonalPage> {
-    const rows = await database.rows<EventRow & { state: number; under_way: number }>(
-      `select ${EVENT}, e.state, case when ${isUnderWay} then 1 else 0 end as under_way
+    const rows = await database.rows<EventRow & { under_way: number }>(
+      `select e.*, case when ${isUnderWay} then 1 else 0 end as under_way
        from ${events} e where e.seq > ? and e.state <= ${DEAD} and ${scope.condition} order by e.seq limit ${AT_ONCE}`,
-      [after, ...scope.values],
+      [after],
     );
     const found = rows.flatMap((row): PersonalEvent[] => {
       const data = objectFromJson(row.data);

@@ -18,11 +18,9 @@ import { createQueues } from "./queues.js";
 import { CLAIMED } from "./ranks.js";
 import {
   asciiJson,
-  conditions,
   DEAD,
   DONE,
   deathSizeOf,
-  EVENT,
   type EventRow,
   eventOf,
   forgotten,
@@ -167,7 +165,7 @@ export function createQueue(
    */
   async function placeNew(coming: readonly OutboxEvent[] = []): Promise<boolean> {
     const text = `select 1 as one from ${events} where ${scope.condition} and ${inState(NEW)} limit 1`;
-    if ((await database.rows(text, scope.values)).length === 0) return false;
+    if ((await database.rows(text)).length === 0) return false;
     await chores.place();
     return chores.areBehind(coming);
   }
@@ -193,13 +191,15 @@ export function createQueue(
 
   /** Withdraws a scheduled payment, even if it has no place yet. */
   async function cancel(id: string): Promise<CancelOutcome> {
-    const { text: isIt, values } = conditions({ destination: scope.clientId, id });
     const withdraw = async (tx: Statements): Promise<{ outcome: CancelOutcome; change?: CountRow }> => {
       // By `seq`: waits only while a process gives the payment its place, and for no host's transaction.
-      const [known] = await tx.rows<EventRow>(`select seq from ${events} where ${isIt}`, values);
+      const [known] = await tx.rows<EventRow>(
+        `select seq from ${events} where ${scope.condition} and id = ?`,
+        [id],
+      );
       if (!known) return { outcome: "unknown" };
-      const [row] = await tx.rows<EventRow & { state: number; reason: string | null }>(
-        `select ${EVENT}, e.state, e.reason from ${events} e where seq = ?${words.forUpdate}`,
+      const [row] = await tx.rows<EventRow>(
+        `select e.* from ${events} e where seq = ?${words.forUpdate}`,
         seqsOf([known]),
       );
       if (row?.state === DONE && row.reason === "cancelled") return { outcome: "cancelled" };
@@ -225,7 +225,6 @@ export function createQueue(
       const [row] = await database.rows(
         `select max(due_at) - ${now} as ms from ${table}
          where ${scope.condition} and turn = ${CLAIMED} and due_at > ${now}`,
-        scope.values,
       );
       return row?.ms ?? null;
     },
@@ -236,7 +235,6 @@ export function createQueue(
         const rows = await tx.rows(
           `select seq, visitor from ${events}
            where ${scope.condition} and state = ${QUEUED} and kind = ${PAYMENT} order by seq limit ${limit}`,
-          scope.values,
         );
         if (rows.length === 0) return 0;
         const locked = await queues.lock(tx, rows);

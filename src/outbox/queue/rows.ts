@@ -3,7 +3,6 @@ import { kindOfPriority, LEAST_URGENT_FIRST, priorityOf, rowOf } from "../../con
 import { isVisitorId } from "../../conversion/visitor-ids.js";
 import { objectFromJson } from "../../shared/json.js";
 import { type History, UNTRIED, type Verdict } from "../claim.js";
-import type { Value } from "./database.js";
 
 /**
  * The states of an event: see README.md. Statements compare the numbers: up to `QUEUED` an event
@@ -21,23 +20,25 @@ export const PRIORITIES = LEAST_URGENT_FIRST.map(priorityOf);
 /** SQL: a state that is not `QUEUED`, so that PostgreSQL and SQLite use the index of these. */
 export const inState = (state: number): string => `state = ${state} and state <> ${QUEUED}`;
 
-/** A row of `events`. */
+/** What is read of a row of `events`. */
 export interface EventRow {
   readonly seq: number;
   readonly destination: number;
   readonly id: string;
+  readonly state: number;
   readonly kind: number;
   readonly visitor: string;
-  readonly data: string;
   readonly created_at: number;
   readonly queued_at: number;
+  readonly at_ms: number;
+  readonly report: string;
+  readonly data: string;
+  readonly size: number;
   readonly history: string | null;
   readonly interrupted: number;
+  readonly reason: string | null;
+  readonly death: string | null;
 }
-
-/** SQL: the columns of an `EventRow` of `events e`. */
-export const EVENT =
-  "e.seq, e.destination, e.id, e.kind, e.visitor, e.data, e.created_at, e.queued_at, e.history, e.interrupted";
 
 /** What the texts of a row say. */
 export interface Contents {
@@ -131,16 +132,4 @@ export function forgotten(reason: string, now: string, rememberMs: number): stri
   return `reason = ${reason}, state = ${DONE}, at_ms = case when created_at > ${now} then created_at else ${now} end
       + case kind ${lasts.join(" ")} end, visitor = '', alias = null, alias_2 = null,
     data = '', size = 0, amount = null, history = null, death = null`;
-}
-
-/** A condition in SQL, of those whose value is given. */
-export function conditions(given: Readonly<Record<string, Value | undefined>>): {
-  text: string;
-  values: Value[];
-} {
-  const all = Object.entries(given).filter((each): each is [string, Value] => each[1] !== undefined);
-  return {
-    text: ["0 = 0", ...all.map(([column]) => `${column} = ?`)].join(" and "),
-    values: all.map(([, value]) => value),
-  };
 }

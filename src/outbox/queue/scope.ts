@@ -8,12 +8,7 @@ export class Scope {
 
   /** SQL: the condition that rows of `events` or `queues` are meant. */
   get condition(): string {
-    return this.clientId === undefined ? "0 = 0" : "destination = ?";
-  }
-
-  /** The condition's. */
-  get values(): readonly number[] {
-    return this.clientId === undefined ? [] : [this.clientId];
+    return this.clientId === undefined ? "0 = 0" : `destination = ${this.clientId}`;
   }
 
   has({ destination }: { readonly destination: number }): boolean {

@@ -5,7 +5,7 @@ import type { Database, Statements, Value } from "./database.js";
 import { createPlaces } from "./places.js";
 import type { createQueues, QueueRow } from "./queues.js";
 import { CLAIMED, endpointNumber, RESTING, ranksOf } from "./ranks.js";
-import { EVENT, type EventRow, eventOf, marks, QUEUED, seqsOf } from "./rows.js";
+import { type EventRow, eventOf, marks, QUEUED, seqsOf } from "./rows.js";
 import type { Scope } from "./scope.js";
 
 // So many more are read: another process may claim or remove the first ones meanwhile.
@@ -38,7 +38,7 @@ export function createShedding(
     values: readonly Value[],
   ): Promise<OutboxEvent[]> {
     const rows = await tx.rows<EventRow>(
-      `select ${EVENT} from ${events} e${words.byVisitorAndKind}
+      `select e.* from ${events} e${words.byVisitorAndKind}
        where e.visitor in (${marks([...locked])}) and e.state = ${QUEUED} and ${where}`,
       [...locked.keys(), ...values],
     );
@@ -71,7 +71,7 @@ export function createShedding(
       );
       const found = await database.rows<{ visitor: string; head: number }>(
         selects.join(" union all "),
-        selects.flatMap(() => [...of.values, ...spared]),
+        selects.flatMap(() => spared),
       );
       found.sort((one, other) => one.head - other.head);
       return database.transaction(async (tx) => {

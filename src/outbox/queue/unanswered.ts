@@ -22,7 +22,7 @@ export function createUnanswered(
   return async (endpoint: Endpoint): Promise<Unanswered> => {
     const kind = kindOf(endpoint);
     const isIts = `${scope.condition} and endpoint = ?`;
-    const its = [...scope.values, endpointNumber(endpoint)];
+    const its = [endpointNumber(endpoint)];
     const rows = await database.rows<Record<"seq" | "at_ms" | "now", number>>(
       `select * from (select seq, at_ms, ${now} as now from ${events}
          where ${inState(DEAD)} and ${isIts} and at_ms > ${now} - ${LATELY_MS} and at_ms <= ${now}
