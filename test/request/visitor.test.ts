@@ -284,9 +284,7 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     let looked = 0;
     const declined = { consent: () => false, session: () => String(looked++) };
     const { app, server, tracker, posted } = await appWith(declined);
-    app.get("/", tracker.onClick(), (_req, res) => {
-      res.json("hello");
-    });
+    app.get("/", tracker.onClick(), (_req, res) => void res.json("hello"));
     app.post(
       "/signup",
       tracker.onRegistration((req, res) => {
@@ -297,11 +295,7 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     const landing = await visitorOf(server)("/?ref=ALICE");
     const signup = await request(server).post("/signup").set("Cookie", "svc_click_id=c1");
     await tracker.flush();
-
-    expect(landing.get("Set-Cookie")).toBeUndefined();
-    expect(signup.body).toEqual({});
-    expect(posted).toEqual([]);
-    expect(looked).toBe(0);
+    expect([landing.get("Set-Cookie"), signup.body, posted, looked]).toEqual([undefined, {}, [], 0]);
     expect(tracker.stats().skipped.consent).toBe(2);
   });
 
@@ -328,15 +322,13 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     expect(asked).toEqual([cookies, { svc_click_id: "c1" }]);
   });
 
-  it("takes a `consent` that throws for no, and a `session` that throws for none", async () => {
-    const withConsent = await appWith({ consent: throwing("boom") });
-    expect(await withConsent.peek("svc_click_id=c1")).toEqual({});
-    const withSession = await appWith({ session: throwing("boom") });
-    expect(await withSession.peek("svc_click_id=c1")).toEqual({ clickId: "c1" });
-    expect([...withConsent.lines, ...withSession.lines]).toEqual([
-      "express-affiliate: `consent` threw, which counts as no: Error: boom",
-      "express-affiliate: `session` threw, so the request has no session id: Error: boom",
-    ]);
+  it.each([
+    ["consent", {}, "which counts as no"],
+    ["session", { clickId: "c1" }, "so the request has no session id"],
+  ])("takes a `%s` that throws for none", async (option, ids, line) => {
+    const { peek, lines } = await appWith({ [option]: throwing("boom") });
+    expect(await peek("svc_click_id=c1")).toEqual(ids);
+    expect(lines).toEqual([`express-affiliate: \`${option}\` threw, ${line}: Error: boom`]);
   });
 
   it("asks the service about the visitor's session", async () => {
