@@ -37,10 +37,12 @@ function waiting(queued: number, oldest: number | null): Finding {
 
 /** The payments that wait for their `notBefore`: for `--json`, and in words. */
 export function scheduledIn({ scheduled: { count, next } = { count: 0, next: null } }: OutboxCounts) {
-  const says = () => `the first for ${timeOf(next ?? 0)}`;
   return {
     scheduled: { count, nextInMs: next === null ? null : Math.max(0, next - Date.now()) },
-    lines: next === null ? [] : [well(`${countOf(count, "payment")} scheduled by \`notBefore\`, ${says()}`)],
+    lines:
+      next === null
+        ? []
+        : [well(`${countOf(count, "payment")} scheduled by \`notBefore\`, the first for ${timeOf(next)}`)],
   };
 }
 
