@@ -117,28 +117,21 @@ test("the disk outbox ends no lease because the wall clock is set ahead", async 
   expect(await other.claim(1)).toEqual([]);
 });
 
-test("the disk outbox has a lock that other processes can tell the end of, and leaves none behind", () => {
+test("the disk outbox has a lock that other processes can tell the end of, takes it anew if its file was removed, and leaves none behind", () => {
   const { directory, one, other } = locks();
   expect(other.hasEnded("one")).toBe(false);
-  one.acquire();
-  one.acquire();
-  expect(other.hasEnded("one")).toBe(false);
+  for (let time = 0; time < 2; time++) {
+    one.acquire();
+    one.acquire();
+    expect(other.hasEnded("one")).toBe(false);
+    if (time === 0) for (const name of locksOf(directory)) rmSync(join(directory, name));
+  }
   other.acquire();
   other.removeEnded([]);
   expect(locksOf(directory)).toHaveLength(2);
   one.release();
   other.release();
   expect(locksOf(directory)).toEqual([]);
-});
-
-test("the disk outbox takes its lock anew if its file was removed", () => {
-  const { directory, one, other } = locks();
-  one.acquire();
-  for (const name of locksOf(directory)) rmSync(join(directory, name));
-  one.acquire();
-  expect(locksOf(directory)).toHaveLength(1);
-  expect(other.hasEnded("one")).toBe(false);
-  one.release();
 });
 
 test("the disk outbox says once that a reader keeps SQLite's log from being emptied, and again after it was short", async () => {

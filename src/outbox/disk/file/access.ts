@@ -49,8 +49,9 @@ export function protectDirectory(path: string): void {
   const isItsOwn = readdirSync(directory).every((name) => name.startsWith(basename(path)));
   if (!isForeign(uid) && isItsOwn) chmodSync(directory, 0o700);
   else if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0) {
+    const shownMode = (mode & 0o7777).toString(8).padStart(4, "0");
     throw exposed(
-      `other users can write to ${directory} (its mode is ${modeOf(mode)}); give a directory in it, which is then made for this user alone`,
+      `other users can write to ${directory} (its mode is ${shownMode}); give a directory in it, which is then made for this user alone`,
     );
   }
 }
@@ -63,16 +64,15 @@ export function protectDirectory(path: string): void {
 export function protectFiles(path: string): void {
   for (const each of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) {
     const stats = lstatSync(each, { throwIfNoEntry: false });
-    if (stats) protectFile(each, stats);
+    if (!stats) continue;
+    if (!stats.isFile() || isForeign(stats.uid)) {
+      const what = stats.isSymbolicLink()
+        ? "a symbolic link"
+        : `another user's (uid ${stats.uid}), or no file`;
+      throw exposed(`${each} is ${what}; it must be a file of the user that runs this process`);
+    }
+    if (process.getuid !== undefined && (stats.mode & OTHERS) !== 0) chmodSync(each, 0o600);
   }
-}
-
-function protectFile(path: string, stats: Stats): void {
-  if (!stats.isFile() || isForeign(stats.uid)) {
-    const what = stats.isSymbolicLink() ? "a symbolic link" : `another user's (uid ${stats.uid}), or no file`;
-    throw exposed(`${path} is ${what}; it must be a file of the user that runs this process`);
-  }
-  if (process.getuid !== undefined && (stats.mode & OTHERS) !== 0) chmodSync(path, 0o600);
 }
 
 /** What is at a path, if it is a file of this user's, and no link. */
@@ -84,10 +84,6 @@ export function ownFile(path: string): Stats | undefined {
 /** Only on systems with users: on Windows, a directory has the rights of its parents. */
 function isForeign(uid: number): boolean {
   return process.geteuid !== undefined && uid !== process.geteuid();
-}
-
-function modeOf(mode: number): string {
-  return (mode & 0o7777).toString(8).padStart(4, "0");
 }
 
 function exposed(message: string): OutboxError {
