@@ -22,12 +22,12 @@ const at = (path: string, value: unknown) =>
 describe("options", () => {
   it("lists everything that is wrong in one message", () => {
     const delivery = { concurency: 3, timeoutMs: 0 };
-    const { message, code } = refusal({ clientId: "42", cookieNme: "x", delivery });
+    const { message, code } = refusal({ clientId: "10010", cookieNme: "x", delivery });
     expect(code).toBe("ERR_AFFILIATE_OPTIONS");
     expect(message.split("\n")).toEqual([
       "affiliate:",
       "  - `baseUrl` is required: it must be the service's address, such as https://tracking.example",
-      '  - `clientId` must be a positive integer, got "42" (string)',
+      '  - `clientId` must be a positive integer, got "10010" (string)',
       "  - `delivery.timeoutMs` must be a positive number of milliseconds, got 0 (number)",
       "  - `delivery.concurency` is not an option; did you mean `concurrency`?",
       "  - `cookieNme` is not an option; did you mean `cookieName`?",

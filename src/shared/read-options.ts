@@ -4,7 +4,7 @@ import { nearestWord } from "./nearest.js";
 import { shown } from "./printable.js";
 
 // Others may be a key in the wrong option.
-const NO_KEY = /^(?:\D{0,12}|.{0,4})$/;
+const NO_KEY = /^(?:\D{0,12}|\d{0,12}|.{0,4})$/;
 const NEVER_SHOWN = ["apiKey", "baseUrl", "proxy", "signed"];
 const LIKE_AN_OPTION = /^[a-z]+(?:[A-Z][a-z]+)*$/;
 
