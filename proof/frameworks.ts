@@ -1,5 +1,5 @@
 /**
- * `npm run proof frameworks -- --only nestjs`
+ * `npm run proof frameworks -- nestjs`
  *
  * The recipes of docs/frameworks.md, docs/payments.md, docs/postgres.md and docs/transactions.md,
  * the bundlers and runtimes of docs/deployment.md, and what may stand before an app (adapters of
@@ -7,35 +7,27 @@
  * installed beside the packed package in a project of its own, with Express 4 and 5 if its framework
  * takes both, and walked with real requests on Node 20 and 26. Exits with 1 if a walk fails.
  *
- * `--short` walks every second recipe, each with one Express on one Node, chosen by the commit.
+ * Walks the recipes that are named, or all. `--short` walks every second one, each with one Express on one Node, chosen by the commit.
  */
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { startDatabases } from "./frameworks/databases.js";
 import { install, type Project, walk } from "./frameworks/project.js";
 import { recipes } from "./frameworks/recipes.js";
+import { commandLine } from "./shared/options.js";
 import { nodeOf, pack } from "./shared/packed.js";
 import { scratch } from "./shared/scratch.js";
 import { inTurn, turnOf } from "./shared/turn.js";
 
-const { values } = parseArgs({
-  options: {
-    only: { type: "string", multiple: true },
-    short: { type: "boolean", default: false },
-    /** A package that is packed already, to save the build. */
-    tarball: { type: "string" },
-    /** Leaves the projects where they are. */
-    keep: { type: "boolean", default: false },
-  },
-});
+/** `tarball`: a package that is packed already, to save the build. `keep`: leaves the projects. */
+const { options, words } = commandLine({ short: false, tarball: "", keep: false });
 const SIDE_BY_SIDE = 3;
 const NODES = chosen("Node", [20, 26]);
 const EXPRESS = [4, 5] as const;
 
 const every = Object.keys(recipes);
 const half = turnOf("half of the recipes", 2);
-const names = values.only ?? (values.short ? every.filter((_, nth) => nth % 2 === half) : every);
+const names = words.length > 0 ? words : options.short ? every.filter((_, nth) => nth % 2 === half) : every;
 const unknown = names.filter((name) => !(name in recipes));
 if (unknown.length > 0) {
   throw new Error(`there is no recipe ${unknown.join(", ")}; there are ${every.join(", ")}`);
@@ -44,7 +36,7 @@ process.exitCode = (await prove()) ? 0 : 1;
 
 /** With `--short`, one of the list. Otherwise all. */
 function chosen<T>(choice: string, list: readonly T[]): readonly T[] {
-  return values.short ? [inTurn(choice, list)] : list;
+  return options.short ? [inTurn(choice, list)] : list;
 }
 
 /** The majors of Express that the recipe is tried with. */
@@ -54,7 +46,7 @@ function expressOf(name: string): readonly (4 | 5)[] {
 }
 
 async function prove(): Promise<boolean> {
-  const folder = scratch(values.keep ? "the projects" : undefined);
+  const folder = scratch(options.keep ? "the projects" : undefined);
   const needs = (what: "postgres" | "mysql" | "pgbouncer") => names.some((name) => recipes[name]?.[what]);
   const databases =
     needs("postgres") || needs("mysql")
@@ -63,7 +55,7 @@ async function prove(): Promise<boolean> {
   let passed = 0;
   let failed = 0;
   try {
-    const tarball = values.tarball ? resolve(values.tarball) : await pack(folder);
+    const tarball = options.tarball ? resolve(options.tarball) : await pack(folder);
     const nodes = new Map<number, string>();
     for (const major of NODES) nodes.set(major, await nodeOf(major));
     const projects = names
@@ -83,7 +75,7 @@ async function prove(): Promise<boolean> {
           if (isRight) passed++;
           else failed++;
         }
-        if (!values.keep) await rm(project.folder, { recursive: true, force: true });
+        if (!options.keep) await rm(project.folder, { recursive: true, force: true });
       }
     }
     await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
