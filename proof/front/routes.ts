@@ -1,6 +1,6 @@
 import { turnOf } from "../shared/turn.js";
 import { simulateRoutes } from "./routes/simulate.js";
-import type { Part } from "./shared/part.js";
+import { type Part, sceneOf } from "./shared/part.js";
 
 export { simulateRoutes } from "./routes/simulate.js";
 
@@ -12,11 +12,7 @@ export default {
       seed,
       visits: short ? 5_000 : 50_000,
     });
-    const counts = (payments: number) => ({ clicks: 0, signUps: 0, payments });
-    return {
-      scenes: [
-        { what: `seed ${seed}`, visitors: visits, expected: counts(expected), seen: counts(reported), wrong },
-      ],
-    };
+    const name = `seed ${seed}, ${visits} visits`;
+    return { scenes: [sceneOf(name, { payments: { seen: reported, expected } }, wrong)] };
   },
 } satisfies Part;

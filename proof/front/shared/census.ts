@@ -1,5 +1,5 @@
 import type { Ledger } from "express-affiliate/sandbox";
-import type { Scene } from "./part.js";
+import { type Scene, sceneOf } from "./part.js";
 
 /** Somebody who came through affiliates' links, signed up and paid. */
 export interface Visitor {
@@ -45,17 +45,16 @@ export function countScene(
     }
   }
   const expectedClicks = visitors.reduce((total, visitor) => total + visitor.clicks.length, 0);
-  return {
-    what: name,
-    visitors: visitors.length,
-    expected: { clicks: expectedClicks, signUps: visitors.length, payments: visitors.length },
-    seen: { clicks: clicks.length, signUps: registrations.length, payments: payments.length },
-    wrong,
+  const counts = {
+    clicks: { seen: clicks.length, expected: expectedClicks },
+    "sign-ups": { seen: registrations.length, expected: visitors.length },
+    payments: { seen: payments.length, expected: visitors.length },
   };
+  return sceneOf(name, counts, wrong);
 }
 
 /** What scenes write into references and addresses: a name without spaces. */
-export function slugOf(name: string): string {
+function slugOf(name: string): string {
   return name
     .replaceAll(/[^a-z0-9]+/gi, "-")
     .replaceAll(/^-|-$/g, "")

@@ -1,4 +1,4 @@
-import type { Figure } from "../../shared/figures.js";
+import { type Figure, figuresOf } from "../../shared/figures.js";
 
 /** One part of `npm run proof front`: the default export of proof/front/NAME.ts. */
 export interface Part {
@@ -11,55 +11,21 @@ export interface Part {
   }>;
 }
 
-const KINDS = ["clicks", "signUps", "payments"] as const;
-type Counts = Readonly<Record<(typeof KINDS)[number], number>>;
-
 /** What some visitors did, and what the service has recorded of them. */
 export interface Scene {
-  readonly what: string;
-  readonly visitors: number;
-  readonly expected: Counts;
-  readonly seen: Counts;
+  readonly figures: readonly Figure[];
   /** What is missing, repeated or credited to another affiliate: one sentence each. */
   readonly wrong: readonly string[];
 }
 
-/** How many sentences of one scene are printed. */
-const LINES = 4;
-
-/** A table of the scenes: under each kind what was expected, and what was seen. */
-export function rowsOf(scenes: readonly Scene[]): string[][] {
-  const head = ["", "visitors", "clicks", "seen", "sign-ups", "seen", "payments", "seen", ""];
-  const all = scenes.length > 1 ? [...scenes, totalOf(scenes)] : scenes;
-  return [
-    head,
-    ...all.map((scene) => [
-      `  ${scene.what}`,
-      String(scene.visitors),
-      ...KINDS.flatMap((kind) => [String(scene.expected[kind]), String(scene.seen[kind])]),
-      wrongOf(scene).length > 0 ? "WRONG" : "",
-    ]),
-  ];
-}
-
-/** What is wrong with a scene, with its name. */
-export function wrongOf({ what, expected, seen, wrong }: Scene): string[] {
-  const counts = KINDS.filter((kind) => expected[kind] !== seen[kind]).map(
-    (kind) => `${seen[kind]} ${kind}, not ${expected[kind]}`,
+/** The numbers of what was seen, each with that of what was expected. */
+export function sceneOf(
+  name: string,
+  counts: Readonly<Record<string, { readonly seen: number; readonly expected: number }>>,
+  wrong: readonly string[],
+): Scene {
+  const rows = Object.entries(counts).map(
+    ([what, { seen, expected }]) => [what, seen, { atLeast: expected, atMost: expected }] as const,
   );
-  const more = wrong.length > LINES ? [`… and ${wrong.length - LINES} more`] : [];
-  return [...counts, ...wrong.slice(0, LINES), ...more].map((text) => `${what}: ${text}`);
-}
-
-function totalOf(scenes: readonly Scene[]): Scene {
-  const sum = (of: (scene: Scene) => number) => scenes.reduce((total, scene) => total + of(scene), 0);
-  const counts = (side: "expected" | "seen") =>
-    Object.fromEntries(KINDS.map((kind) => [kind, sum((scene) => scene[side][kind])])) as Counts;
-  return {
-    what: "all",
-    visitors: sum((scene) => scene.visitors),
-    expected: counts("expected"),
-    seen: counts("seen"),
-    wrong: scenes.flatMap((scene) => scene.wrong),
-  };
+  return { figures: figuresOf(name, ...rows), wrong: wrong.map((text) => `${name}: ${text}`) };
 }
