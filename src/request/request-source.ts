@@ -44,8 +44,6 @@ function requestLike(headers: HeadersLike, rest: object | null = null): Request 
   const get = (name: string) => headers.get(name.toLowerCase()) ?? undefined;
   const cookie = get("cookie");
   const members = { headers: { cookie }, cookies: cookiesIn(cookie), get, header: get };
-  return Object.create(
-    rest,
-    Object.fromEntries(Object.entries(members).map(([name, value]) => [name, { value }])),
-  ) as Request;
+  // Members of `rest` may be read-only.
+  return Object.create(rest, Object.getOwnPropertyDescriptors(members)) as Request;
 }
