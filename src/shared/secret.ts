@@ -63,7 +63,7 @@ function inBase64(value: string, offset: number): string[] {
 const BASE64_SIGNS: Record<string, string> = { "+": "(?:[+-]|%2[bB])", "/": "(?:[/_]|%2[fF])" };
 
 /** A regular expression for this text alone. */
-export function literally(text: string): string {
+function literally(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
 }
 
