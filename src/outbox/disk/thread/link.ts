@@ -25,14 +25,15 @@ const NOTHING_KNOWN: Done = {
 };
 
 const BATCH = 200;
+// The thread works on one, and finds the next when it is done.
+const BATCHES = 2;
 const RESTART_MS = 1_000;
 const LONGEST_START_MS = 10_000;
 const LONGEST_END_MS = 5_000;
 
 /**
  * Starts the outbox's thread, and waits until it has opened its file, so that a problem shows at
- * the start. From then on the main thread never waits. The calls of one tick go out together, and
- * the next when these are answered. If the thread ends by itself, another one goes on with what is
+ * the start. From then on the main thread never waits. The calls of one tick go out together. If the thread ends by itself, another one goes on with what is
  * `underWay`. It keeps no process alive but while it has something to answer.
  *
  * @throws OutboxError
@@ -43,7 +44,8 @@ export function openLink(
 ) {
   const waiting: Question[] = [];
   /** What the thread was sent and has not answered. */
-  let asked: readonly Question[] = [];
+  const asked: (readonly Question[])[] = [];
+  let generation = 0;
   let last = NOTHING_KNOWN;
   let scheduled = false;
   let refusing: Error | undefined;
@@ -115,21 +117,23 @@ export function openLink(
   }
 
   function schedule(): void {
-    if (scheduled || asked.length > 0 || waiting.length === 0) return;
+    if (scheduled || asked.length >= BATCHES || waiting.length === 0) return;
     scheduled = true;
     // A tick later: the claim that follows a verdict goes with it, in one transaction.
     setImmediate(() =>
       setImmediate(() => {
         scheduled = false;
         if (waiting.length > 0) send();
+        schedule();
       }),
     );
   }
 
   function send(): void {
-    asked = waiting.splice(0, BATCH);
+    const batch = waiting.splice(0, BATCH);
+    asked.push(batch);
     start();
-    post(asked.map(({ call }) => call));
+    post({ calls: batch.map(({ call }) => call), generation });
   }
 
   function receive(reply: Reply): void {
@@ -140,9 +144,8 @@ export function openLink(
     last = reply;
     onDone(reply);
     if (reply.type === "looked") return;
-    const answered = asked;
-    asked = [];
-    for (const [nth, result] of reply.results.entries()) answered[nth]?.resolve(result);
+    const answered = asked.shift();
+    for (const [nth, result] of reply.results.entries()) answered?.[nth]?.resolve(result);
     schedule();
     rest();
   }
@@ -153,12 +156,12 @@ export function openLink(
 
   /** Fails all that was asked: otherwise a later event could be stored before an earlier one. */
   function fail(error: Error): void {
+    generation++;
     refusing = error;
     setImmediate(() => {
       refusing = undefined;
     });
-    const failed = [...asked, ...waiting.splice(0)];
-    asked = [];
+    const failed = [...asked.splice(0).flat(), ...waiting.splice(0)];
     rest();
     for (const { reject } of failed) reject(error);
   }

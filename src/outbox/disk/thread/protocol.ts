@@ -16,21 +16,28 @@ export interface ThreadOptions extends StoreOptions {
 /** `replied` counts the replies. `closed` is 1 once the file is closed for good. */
 export const SIGNALS = { replied: 0, closed: 1 } as const;
 
+/** The calls of one transaction. */
+export interface Batch {
+  readonly calls: readonly Call[];
+  /** If one batch fails, its generation does: no later event is then stored before an earlier. */
+  readonly generation: number;
+}
+
 /**
  * Sent to the thread:
  *
- * - calls: carry them out in one transaction, and reply.
+ * - a batch: carry it out, and reply. Of a generation that has failed: neither.
  * - a client id: be about its events, from here on.
  * - `close`: end.
  */
-export type Message = readonly Call[] | number | "close";
+export type Message = Batch | number | "close";
 
 /** `done`: the calls were carried out. `looked`: the thread has opened, or looked after, its file. */
 export interface Done extends TransactionOutcome {
   readonly type: "done" | "looked";
 }
 
-/** Of the calls, or of the first thread's start. */
+/** Of a batch, or of the first thread's start. */
 export interface Failed extends Problem {
   readonly type: "failed";
 }

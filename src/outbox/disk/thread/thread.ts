@@ -2,10 +2,9 @@ import { type MessagePort, workerData } from "node:worker_threads";
 import { systemClock } from "../../../shared/clock.js";
 import type { OutboxError } from "../../../shared/errors.js";
 import { clearInterval, setImmediate, setInterval } from "../../../shared/real-timers.js";
-import type { Call } from "../store/calls.js";
 import type { TransactionOutcome } from "../store/store.js";
 import { createFileKeeper, type Task } from "./file-keeper.js";
-import { type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
+import { type Batch, type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
 
 const LOOK_MS = 500;
 // Of a lease.
@@ -24,6 +23,7 @@ const { leaseMs, port, signals } = options;
 const keeper = createFileKeeper(options);
 let timer: NodeJS.Timeout | undefined;
 let looks = 0;
+let failedGeneration = -1;
 let hasEnded = false;
 
 port.on("message", (message: Message) => {
@@ -52,10 +52,12 @@ async function open(): Promise<void> {
   }
 }
 
-async function carryOut(calls: readonly Call[]): Promise<void> {
+async function carryOut({ calls, generation }: Batch): Promise<void> {
+  if (generation === failedGeneration) return;
   try {
     post({ type: "done", ...(await keeper.attempt((store) => store.run(calls))) });
   } catch (error) {
+    failedGeneration = generation;
     fail(error as OutboxError);
   }
 }
