@@ -7,7 +7,8 @@
  * installed beside the packed package in a project of its own, with Express 4 and 5 if its framework
  * takes both, and walked with real requests on Node 20 and 26. Exits with 1 if a walk fails.
  *
- * Walks the recipes that are named, or all. `--short` walks every second one, each with one Express on one Node, chosen by the commit.
+ * Walks the recipes that are named, or all. `--short` walks every second one, each with one Express
+ * on one Node, chosen by the commit.
  */
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";

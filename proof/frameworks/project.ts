@@ -3,7 +3,7 @@ import { cp, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { npmFlags } from "../shared/packed.js";
 import { runCommand } from "../shared/program.js";
-import { expressRanges, inEveryProject, recipes } from "./recipes.js";
+import { expressRanges, recipes } from "./recipes.js";
 
 const FRAMEWORKS = resolve("test/frameworks");
 /** For a walk that hangs. */
@@ -39,7 +39,6 @@ export async function install(
     const dependencies = {
       "express-affiliate": `file:${tarball}`,
       express: expressRanges[express],
-      ...inEveryProject,
       ...recipe?.express[express],
     };
     const manifest = { name: `recipe-${name}`, private: true, type: "module", dependencies };

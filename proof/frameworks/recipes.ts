@@ -24,6 +24,9 @@ const onBoth = (dependencies: Dependencies, more?: More): Recipe => ({
   ...more,
 });
 
+/** It has the disk outbox, too, which needs SQLite on Node 20. */
+const anywhere = (dependencies: Dependencies) => on5({ "@photostructure/sqlite": "~1.2", ...dependencies });
+
 /** Packages of a scope, in one version. */
 const scoped = (scope: string, version: string, ...names: readonly string[]): Dependencies =>
   Object.fromEntries(names.map((name) => [`@${scope}/${name}`, version]));
@@ -89,18 +92,18 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   // With syslog's levels.
   winston: on5({ winston: "^3.19.0" }),
   // Bundlers and runtimes: kit/anywhere.js, without the code of a page.
-  esbuild: on5({ esbuild: "^0.27.7" }),
-  webpack: on5({ webpack: "^5.112.2" }),
-  rollup: on5({
+  esbuild: anywhere({ esbuild: "^0.27.7" }),
+  webpack: anywhere({ webpack: "^5.112.2" }),
+  rollup: anywhere({
     rollup: "^4.68.8",
     "@rollup/plugin-commonjs": "^29.0.0",
     "@rollup/plugin-json": "^6.1.0",
     "@rollup/plugin-node-resolve": "^16.0.3",
   }),
-  vite: on5({ vite: "^8.3.8" }),
+  vite: anywhere({ vite: "^8.3.8" }),
   mocks: on5({ nock: "^15.0.6", msw: "^3.0.5", undici: "^7.30.2" }),
-  deno: on5({ deno: "^2.9.6" }),
-  bun: on5({ bun: "^1.4.5" }),
+  deno: anywhere({ deno: "^2.9.6" }),
+  bun: anywhere({ bun: "^1.4.5" }),
   gateways: onBoth({
     "@adyen/api-library": "^32.1.0",
     "@mollie/api-client": "^4.6.0",
@@ -130,8 +133,5 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   "mysql-kysely": inMysql({ kysely: "^0.28.18" }, "kysely"),
   "least-privileges": inPostgres({}, { basedOn: "pg" }),
 };
-
-/** In every project: what the sandbox needs on Node 20. */
-export const inEveryProject: Dependencies = { "@photostructure/sqlite": "~1.2" };
 
 export const expressRanges = { 4: "^4.22.3", 5: "^5.3.0" } as const;
