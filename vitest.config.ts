@@ -51,7 +51,7 @@ function project(name: string, test: TestProjectInlineConfiguration["test"]): Te
       hookTimeout: 60_000,
       // However busy the machine is: what is waited for comes, or it is wrong.
       expect: { poll: { timeout: 15_000, interval: 20 } },
-      // Else Vitest takes every style sheet for an empty one, the sandbox's page's too.
+      // Otherwise Vitest takes every style sheet for an empty one, the sandbox's page's too.
       css: true,
       ...test,
     },

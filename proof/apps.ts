@@ -28,7 +28,7 @@ const { options, words } = commandLine({
   keep: false,
 });
 const IN_SHORT = 3;
-/** In the order of names, those that take minutes to install are never this far apart. */
+/** In the order of names: of the three that take minutes to install, two at most are chosen then. */
 const STRIDE = 4;
 
 const all = scratch(options.keep ? "the apps" : undefined);

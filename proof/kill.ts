@@ -3,9 +3,8 @@
  *
  * Hosts that share one directory report events, and are killed with SIGKILL at a random moment,
  * again and again. No event may be lost that was acknowledged, and no payment whose visitor has got a
- * response. A payment may be held if a kill came in the middle of
- * its delivery: then it cannot be known whether the service has it. Exits with 1 if one is lost, or
- * if one arrives twice.
+ * response. A payment may be held if a kill came in the middle of its delivery: then it cannot be
+ * known whether the service has it. Exits with 1 if one is lost, or if one arrives twice.
  */
 import { runHost } from "./kill/host.js";
 import { answered, awaited, proveKills } from "./kill/rounds.js";

@@ -1,7 +1,7 @@
 /**
  * `npm run proof world -- gateways --short`, `npm run proof world -- snapshot --outbox postgres`
  *
- * The world around the service, with the real programs: proxies, database servers, processes that
+ * The world around the service, with the real programs: proxies, networks, database servers that
  * are killed. Runs the parts that are named, or all: each is a file in proof/world/. Prints what
  * each part measured beside its bound, and exits with 1 if a bound was missed.
  */

@@ -117,7 +117,7 @@ function askedIn({ url = "", headers }: IncomingMessage, text: string): Asked {
 }
 
 /** Those that were taken before. */
-export function repeatedIn(arrivals: readonly Arrival[]): Arrival[] {
+function repeatedIn(arrivals: readonly Arrival[]): Arrival[] {
   const seen = new Set<string>();
   return arrivals.filter(({ key }) => seen.has(key) || !seen.add(key));
 }

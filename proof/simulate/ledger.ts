@@ -132,7 +132,7 @@ export class Ledger implements Observer {
     this.of(by).accepted++;
     record.accepted++;
     record.acceptedAt = this.#clock.monotonic();
-    // It is dropped or forgotten: else it would be a duplicate.
+    // It was dropped or is forgotten: otherwise it would be a duplicate.
     if (record.ends.length > 0) record.retries++;
     Object.assign(record, { reporter: undefined, reportedAs, storedAs: NEVER, ends: [] });
     record.requestsBefore = record.requests.length;

@@ -31,7 +31,7 @@ export default async function shareServers(project: TestProject): Promise<(() =>
   const desk = createServer(async ({ url }, res) => {
     const path = url as keyof typeof STARTS;
     if (!starting.has(path)) starting.set(path, STARTS[path]());
-    // Else a test file may send its next request as the desk closes an idle connection.
+    // Otherwise a test file may send its next request as the desk closes an idle connection.
     res.setHeader("connection", "close");
     try {
       const server = await starting.get(path);
