@@ -30,6 +30,9 @@ const SLOW_MS = 1_000;
 const SLOW_BY = 4;
 const SUSPECT_MS = 15_000;
 
+// Chosen: while events wait, the next attempt comes within seconds of a pause's end.
+const FORGOTTEN_MS = 60_000;
+
 /** Chosen: how old may be what this process knows of the others' attempts. */
 const FRESH_MS = 250;
 /** So many lost answers, or so many slow attempts if none was lost yet, are an outage for all. */
@@ -100,6 +103,11 @@ export class EndpointHealth {
     return this.#outage && { reason: this.#outage.reason, since: this.#outage.since, until: this.#probeAt };
   }
 
+  /** The same, but what the service asked for lasts until an attempt shows that it is over. */
+  reportedPauseAt(now: number): Pause | undefined {
+    return this.pauseAt(now) ?? (this.#throttle && { reason: "throttled", ...this.#throttle });
+  }
+
   /** Since when it is silent to events that may not be sent twice: the status endpoint is asked. */
   get silentSince(): number | undefined {
     return this.#isSilent ? this.#outage?.since : undefined;
@@ -148,7 +156,8 @@ export class EndpointHealth {
 
   /** It takes events, as this process or another one has seen. */
   #recover(now: number): void {
-    if (this.#outage || this.#isThrottled(now)) this.#limit = 1;
+    this.#endThrottle(now);
+    if (this.#outage || this.#throttle) this.#limit = 1;
     this.#limit = Math.min(this.#max, this.#limit + 1);
     this.#passedAt = now;
     this.#streak.end();
@@ -196,6 +205,7 @@ export class EndpointHealth {
 
   /** The endpoint did not take an event. Returns whether that may be the event's own fault. */
   fail(ticket: Ticket, { visitor, reason, isAmbiguous }: Failure, now: number): boolean {
+    this.#endThrottle(now);
     if (now - ticket.beganAt >= this.#patienceMs) this.#suspectUntil = now + SUSPECT_MS;
     const isCostly = isAmbiguous && this.#holdsAmbiguous;
     if (isCostly) this.#isCareful = true;
@@ -216,8 +226,10 @@ export class EndpointHealth {
   /** The service asks for a pause. */
   throttle(forMs: number, now: number): void {
     this.#limit = 1;
-    const before = this.#isThrottled(now) ? this.#throttle : undefined;
-    this.#throttle = { since: before?.since ?? now, until: Math.max(now + forMs, before?.until ?? now) };
+    // If it was over long ago, nothing waited since, or another process has taken it.
+    const isOld = this.#throttle && now - this.#throttle.until > FORGOTTEN_MS;
+    const { since, until } = (!isOld && this.#throttle) || { since: now, until: now };
+    this.#throttle = { since, until: Math.max(now + forMs, until) };
   }
 
   /** The origin was down: the endpoint starts again with one attempt at once. */
@@ -244,6 +256,11 @@ export class EndpointHealth {
   /** After how long an attempt is slow. */
   get #patienceMs(): number {
     return Math.max(SLOW_MS, SLOW_BY * this.#passMs);
+  }
+
+  /** An attempt was not asked to pause: if the time is up, that is over. */
+  #endThrottle(now: number): void {
+    if (!this.#isThrottled(now)) this.#throttle = undefined;
   }
 
   #isThrottled(now: number): boolean {

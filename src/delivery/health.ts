@@ -158,6 +158,11 @@ export class Health {
     return this.#endpoints[endpoint].pauseAt(now);
   }
 
+  /** See `EndpointHealth.reportedPauseAt`. */
+  reportedPauseAt(endpoint: Endpoint, now: number): Pause | undefined {
+    return this.#endpoints[endpoint].reportedPauseAt(now);
+  }
+
   get #isDown(): boolean {
     return this.#downSince !== undefined;
   }

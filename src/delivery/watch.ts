@@ -86,7 +86,7 @@ export function createWatch(health: Health, options: WatchOptions) {
   function report(details: () => Details): void {
     const now = clock.monotonic();
     compare("origin", health.originPause, now, details);
-    for (const endpoint of ENDPOINTS) compare(endpoint, health.pauseAt(endpoint, now), now, details);
+    for (const endpoint of ENDPOINTS) compare(endpoint, health.reportedPauseAt(endpoint, now), now, details);
   }
 
   function compare(scope: PauseScope, pause: Pause | undefined, now: number, details: () => Details): void {

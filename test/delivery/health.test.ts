@@ -325,6 +325,19 @@ describe("a service that asks to be left alone", () => {
     expect("pausedMs" in state && state.pausedMs).toBeLessThan(5 * SECOND_MS);
   });
 
+  it("again and again is one pause, whatever it takes elsewhere meanwhile", async () => {
+    const asking = { ...says(429, { retryAfter: "30" }), afterMs: SECOND_MS };
+    const rig = startDelivery({ reply: ({ path }) => (path.endsWith("/lead/payment") ? asking : yes) });
+    await rig.add("payment", { sessionId: "s" });
+    for (let nth = 0; nth < 1_800; nth++) {
+      await rig.add("click", { sessionId: `${nth}` });
+      await rig.clock.pass(SECOND_MS / 2);
+    }
+    expect([rig.noticesOf("paused").length, rig.noticesOf("resumed").length]).toEqual([1, 0]);
+    const state = rig.delivery.endpoints["lead/payment"];
+    expect("pausedMs" in state && state.pausedMs).toBeGreaterThan(14 * MINUTE_MS);
+  });
+
   it("by its status endpoint is asked by it no more until then", async () => {
     const rig = startDelivery({
       reply: ({ method }) => (method === "GET" ? says(429, { retryAfter: "600" }) : hanging),
