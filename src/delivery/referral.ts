@@ -59,8 +59,10 @@ export class ReferralCheck {
     const began = clock.monotonic();
     if (began < this.#restsUntil) return { type: "not-asked", forMs: this.#restsUntil - began };
     // While the endpoint fails, one question at a time probes whether it answers again.
-    if (this.#failingSince !== undefined) this.#restsUntil = began + REFERRAL_WAIT_MS;
+    const probeEndsBy = began + REFERRAL_WAIT_MS;
+    if (this.#failingSince !== undefined) this.#restsUntil = probeEndsBy;
     const attempt = await transport.send(call, { bodyMs: BODY_MS });
+    if (this.#restsUntil === probeEndsBy) this.#restsUntil = began;
     const outcome = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
     if (!isAnswered(attempt, outcome)) {
       const now = clock.monotonic();

@@ -152,6 +152,19 @@ describe("an event whose only id is a login session's", () => {
     expect(service.taken).toHaveLength(7);
   });
 
+  it("is sent within 2 s of an outage of 3 s, if it comes then", async () => {
+    const { clock, service, add, answers } = start(says(500));
+    await add("payment");
+    await clock.pass(3_000);
+    answers.status = affiliated(true);
+    await add("payment");
+    await clock.pass(2_000);
+    expect(service.taken).not.toEqual([]);
+    const later = await add("payment");
+    await clock.pass(1_000);
+    expect(service.taken).toContain(later.id);
+  });
+
   it("is not sent if the service asked for a pause while the status endpoint was asked", async () => {
     const { clock, service, add } = startWith(({ method }) =>
       method === "GET" ? { ...affiliated(true), afterMs: 100 } : says(429, { retryAfter: "30" }),
