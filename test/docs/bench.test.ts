@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { aimsIn, figuresIn } from "../../bench/figures.js";
 import { figuresPage, PAGES, readResults, withFigures } from "../../bench/readme.js";
@@ -26,6 +27,13 @@ describe("figures", () => {
       "there is no figure `request-nothing`",
     );
   });
+});
+
+it("the results are of the sections that are measured, and of no others", () => {
+  const code = readdirSync("bench/sections").map((file) => textOf(`bench/sections/${file}`));
+  const measured = code.flatMap((text) => [...text.matchAll(/\.section\(\s*"([^"]+)"/g)]);
+  const shown = [...results.matchAll(/^## (.+)$/gm)];
+  expect(new Set(shown.map(([, title]) => title))).toEqual(new Set(measured.map(([, title]) => title)));
 });
 
 it("aims that are not reached say so", () => {
