@@ -32,10 +32,16 @@ export interface Ledger {
   requests(where?: Where<RecordedRequest>): RecordedRequest[];
   /**
    * Resolves with the first entry of that kind whose fields equal those given, now or later.
-   * Rejects after `timeoutMs` (default 4,000 ms: test runners end a test after 5,000) with a message that says what came instead, and
-   * when the sandbox closes.
+   * Rejects after `timeoutMs` with a message that says what came instead, and when the sandbox
+   * closes.
    */
-  waitFor<K extends Kind>(expected: Expected<K>, options?: { timeoutMs?: number }): Promise<Entries[K]>;
+  waitFor<K extends Kind>(
+    expected: Expected<K>,
+    options?: {
+      /** In milliseconds. Default 4,000: test runners end a test after 5,000. */
+      timeoutMs?: number;
+    },
+  ): Promise<Entries[K]>;
   /** Forgets everything, also the answers kept for Idempotency-Keys. Ids continue. */
   clear(): void;
 }
