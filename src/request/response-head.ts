@@ -225,6 +225,9 @@ export function keepFromSharedCaches(head: Head): void {
  * loaded, or that was opened before consent, could be shown without a request, and be no click.
  */
 export function askBeforeEachUse(head: Head): void {
+  // Images and scripts are no pages: browsers may keep them.
+  const [type = "text/html"] = head.get("Content-Type");
+  if (!/^text\/html\b/i.test(type)) return;
   head.set("Cache-Control", [...head.get("Cache-Control"), "no-cache"].join(", "));
 }
 

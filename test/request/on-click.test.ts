@@ -128,6 +128,14 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect((await visit("/public?page=2", headers)).get("Cache-Control")).toBe("public, max-age=600");
   });
 
+  it("lets browsers keep what is no page, whoever asked", async () => {
+    const { app, tracker, visit } = await landing();
+    app.get("/logo.svg", tracker.onClick(), (_req, res) => {
+      res.set("Cache-Control", "public, max-age=600").type("svg").send("<svg/>");
+    });
+    expect((await visit("/logo.svg?ref=header", image)).get("Cache-Control")).toBe("private, max-age=600");
+  });
+
   it("keeps the responses to a reload, HEAD and POST out of shared caches, too, which are no clicks", async () => {
     const { app, server, tracker, visit, clicks } = await landing();
     app.get("/public", tracker.onClick(), hello({ "Cache-Control": "public" }));
