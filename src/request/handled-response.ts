@@ -34,7 +34,8 @@ export function watchResponse(req: Request, res: Response) {
   const { socket } = req;
   const forHead: ((head: HeadSeen) => void)[] = [];
   const forEnd: (() => void)[] = [];
-  let head: HeadSeen | undefined;
+  // A middleware above may have answered.
+  let head: HeadSeen | undefined = res.headersSent ? { status: res.statusCode, written: true } : undefined;
   let isOver = Boolean(res.writableFinished || res.closed || socket?.destroyed);
 
   function proceed(): void {

@@ -97,6 +97,21 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
       await expect.poll(reported).toHaveLength(1);
     });
 
+    it("asks, too, if a middleware above had answered before the handler began", async () => {
+      const { post, reported } = await startShop(express, (app, tracker) => {
+        app.use((_req, res, next) => void res.once("close", next).json({}));
+        app.post(
+          "/",
+          tracker.onPayment(
+            () => {},
+            () => order,
+          ),
+        );
+      });
+      expect(await post()).toMatchObject({ status: 200 });
+      await expect.poll(reported).toEqual(["lead/payment"]);
+    });
+
     it("does not ask after a response of 400 or above", async () => {
       const asked: string[] = [];
       const { post, reported } = await shop((tracker) =>
