@@ -102,7 +102,7 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
   const isClosed = () => shutdown.closed;
   const track = createTrack({ clientId, apiKey, enabled, outbox, journal, clock, isClosed });
   const context: RequestContext = {
-    ...{ config, journal, clock, track, visitors: new WeakMap() },
+    ...{ config, journal, clock, track, visitorKey: Symbol("affiliate") },
     safeToFreeze: createSafeToFreeze({ outbox, journal, delivers, attemptMs: config.delivery.timeoutMs }),
     status: enabled ? client.status : async () => undefined,
     references: createReferenceWatch(journal),

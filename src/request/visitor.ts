@@ -28,28 +28,35 @@ export interface RequestContext {
   readonly references: ReferenceWatch;
   /** Whether a response waits until its payment is stored: see handled-response.ts. */
   readonly holds: () => boolean;
-  /** This tracker's visitors. `req.affiliate` may be another tracker's. */
-  readonly visitors: WeakMap<Request, Visitor>;
+  /**
+   * Of a request's property with this tracker's visitor: it is also there if the host wraps the
+   * request. `req.affiliate` may be another tracker's.
+   */
+  readonly visitorKey: symbol;
 }
 
 /** Sets `req.affiliate`, which it makes when the tracker first sees the request. */
 export function affiliateOf(req: Request, context: RequestContext): Visitor {
-  let visitor = context.visitors.get(req);
+  let visitor = presentVisitor(req, context);
   if (!visitor) {
     watchUnseen(req, context.journal);
     visitor = new Visitor(req, context);
-    context.visitors.set(req, visitor);
+    Object.defineProperty(req, context.visitorKey, { value: visitor, configurable: true });
   }
   // If an app has two trackers, a wrapped handler reports through the tracker that wraps it.
   setAffiliate(req, visitor);
   return visitor;
 }
 
+function presentVisitor(req: Request, { visitorKey }: RequestContext): Visitor | undefined {
+  return Reflect.get(req, visitorKey) as Visitor | undefined;
+}
+
 /** `attributionOf`, for handlers that are not Express's. Never throws. */
 export function createAttributionOf(context: RequestContext): (source: RequestSource) => Attribution {
   return function attributionOf(source) {
     const req = harmless(() => requestFrom(source));
-    if (req) return (context.visitors.get(req) ?? new Visitor(req, context)).snapshot();
+    if (req) return (presentVisitor(req, context) ?? new Visitor(req, context)).snapshot();
     context.journal.warn(
       "attributionOf",
       `\`attributionOf\` wants a request or its headers, got ${shown(source)}`,

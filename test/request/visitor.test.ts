@@ -119,6 +119,22 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     expect(body).toEqual({ kept: { clickId: "c1", sessionId: "s1" } });
   });
 
+  it.each<[string, (req: Request) => Request]>([
+    ["a proxy", (req) => new Proxy(req, {})],
+    ["an object that inherits from it", (req) => Object.create(req)],
+  ])("stays that of a request that the host wraps in %s", async (_, wrap) => {
+    const { app, server, tracker } = await appWith();
+    app.get("/", tracker.onClick(), (req, res) => {
+      const wrapped = wrap(req);
+      tracker(wrapped, res, () =>
+        res.json([req.affiliate, wrapped.affiliate, tracker.attributionOf(wrapped)]),
+      );
+    });
+    const { body } = await visitorOf(server)("/?ref=ALICE");
+    expect(body).toEqual(Array(3).fill({ clickId: expect.any(String), sessionId: expect.any(String) }));
+    expect(new Set(body.map(JSON.stringify)).size).toBe(1);
+  });
+
   it("leaves the host's cookie-parser, mounted later, its work, and what it has found signed alone", async () => {
     const { tracker, peek } = await appWith({ session: "mine" }, (app, tracker) => {
       app.use(cookieParser("secret"), tracker);
