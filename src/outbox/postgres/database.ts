@@ -18,6 +18,10 @@ const codeOf = (error: unknown) => (Object(error) as { code?: string }).code ?? 
 const PLANS = ["seqscan", "bitmapscan", "hashjoin", "mergejoin"].map(
   (plan) => `set local enable_${plan} = off`,
 );
+// The same, and it would sort all queues that wait, for a claim of a few.
+const UNSORTED = "set local enable_bitmapscan = off";
+// A host may have set parsers of its own, for all of its process.
+const PLAIN = { getTypeParser: () => String };
 // If a process's machine is lost, its transaction's locks last no longer than this.
 const IDLE = `set local idle_in_transaction_session_timeout = ${STATEMENT_MS}`;
 const BEGIN = `begin isolation level read committed; ${IDLE}; ${PLANS.join("; ")}; select ${DURABLY}`;
@@ -30,10 +34,11 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
       async lend() {
         const client = await lend(pool);
         const run = (...[text, values]: Parameters<Statements["rows"]>) =>
-          client.query({ ...numbered(text, values), query_timeout: STATEMENT_MS });
+          client.query({ ...numbered(text, values), query_timeout: STATEMENT_MS, types: PLAIN });
         return {
           on: {
-            rows: async (...asked) => (await run(...asked)).rows,
+            // Of several statements, the last.
+            rows: async (...asked) => ([await run(...asked)].flat().at(-1) as { rows: never[] }).rows,
             write: async (...asked) => (await run(...asked)).rowCount ?? 0,
           },
           giveBack(isBroken) {
@@ -42,14 +47,19 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
           },
         };
       },
-      read: (on, ...select) => on.rows(...select),
+      read(on, text, values = []) {
+        // With texts, `pg` takes one statement alone. A claim's look has numbers.
+        const hasTexts = values.some((value) => typeof value === "string");
+        return on.rows(hasTexts ? text : `${UNSORTED}; ${text}`, values);
+      },
       async begin(on, isPatient) {
         await on.write(isPatient ? BEGIN : `${BEGIN}; set local lock_timeout = ${PATIENCE_MS}`);
         return () => {};
       },
       versionIn: (on) => versionIn(on, schema),
       async alone(on, work) {
-        await on.write("begin");
+        // Once it has the lock, it has to see what another process has made.
+        await on.write("begin isolation level read committed");
         await on.rows(
           `select pg_advisory_xact_lock(hashtextextended('express-affiliate migrations ${schema}', 0))`,
         );

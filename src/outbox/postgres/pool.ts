@@ -18,6 +18,7 @@ export interface PostgresClient {
     text: string;
     values?: any[];
     query_timeout?: number;
+    types?: any;
   }): Promise<{ rows: any[]; rowCount?: number | null }>;
   /** Its errors are listened to. */
   on(event: string, listener: (...more: any[]) => void): unknown;

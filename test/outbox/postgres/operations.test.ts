@@ -1,9 +1,10 @@
 import { postgresMigrations, postgresOutbox } from "express-affiliate/postgres";
+import pg from "pg";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../../src/outbox/postgres/database.js";
 import { sample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
-import { describeWithPostgres } from "../../helpers/postgres.js";
+import { around, describeWithPostgres } from "../../helpers/postgres.js";
 import { expectTextsKept, testOperations } from "../queue/operations.js";
 
 describeWithPostgres("postgresOutbox", (database) => {
@@ -50,6 +51,52 @@ describeWithPostgres("postgresOutbox", (database) => {
     const pool = database.pool({ database: "old" });
     await using stage = await Stage.open(() => create({ pool }));
     await expectTextsKept(stage);
+  });
+
+  test("several processes make the tables once, whatever the default isolation is", async () => {
+    const options = "-c default_transaction_isolation=repeatable\\ read";
+    database.schema = "isolated";
+    await Promise.all(Array.from({ length: 4 }, () => reopen({ pool: database.pool({ options }) })));
+
+    expect(await sql("select version::int from $schema.migrations")).toEqual([{ version: 1 }]);
+  });
+
+  test.each([
+    ["a bigint", BigInt],
+    ["an object", (text: string) => ({ toString: () => text })],
+  ] as const)("reads its rows in a process whose own parser makes %s of each number", async (_, parser) => {
+    const { INT2, INT8, NUMERIC } = pg.types.builtins;
+    const isParsed = new Set<number>([INT2, INT8, NUMERIC]);
+    const getTypeParser = (type: number) => (isParsed.has(type) ? parser : pg.types.getTypeParser(type));
+    const pool = database.pool({ types: { getTypeParser: getTypeParser as never } });
+    await using stage = await Stage.open(() => create({ pool }));
+    const event = sample("payment");
+
+    const { live, settle } = await stage.handOver(event);
+    expect(live.event).toEqual(event);
+    settle({ type: "delivered" });
+    await stage.empty();
+  });
+
+  // Otherwise it would sort all that wait.
+  test("a claim reads no more than it takes from tables that have grown since they were analysed", async () => {
+    const claims: string[] = [];
+    const pool = around(database.pool(), (run, text) => {
+      if (text.includes("-4 as step")) claims.push(text);
+      return run();
+    });
+    await using stage = await Stage.open(() => create({ pool }));
+    await sql("alter table $schema.queues set (autovacuum_enabled = off)");
+    await (await stage.handOver(sample("click"))).settle({ type: "delivered" });
+    await stage.pause();
+    await sql(`insert into $schema.queues (visitor, destination, head, place, urgency, endpoint, tried, turn, due_at)
+      select '42 s' || n, 42, n, 1, 1, 0, 0, 12, n from generate_series(1000, 100000) as n`);
+
+    const text = claims[0]?.replace("select * from (select -4", "explain $&") as string;
+    const plan = (await database.pool().query(text)) as unknown as { rows: object[] }[];
+    const lines = JSON.stringify([plan].flat().at(-1)?.rows);
+    expect(lines).toMatch(/Index Scan using queues_by_turn/);
+    expect(lines).not.toMatch(/Sort|Bitmap|Seq Scan on queues/);
   });
 
   test("leaves the pool as it found it", async () => {
