@@ -1,4 +1,3 @@
-import type { OutboxEvent } from "../../../conversion/events.js";
 import type { Clock } from "../../../shared/clock.js";
 import type { Store, TransactionOutcome } from "../store/store.js";
 import { eventFromLine, type FoundSpool, readSpool, removeSpool, spoolsBeside } from "./spool-files.js";
@@ -11,8 +10,9 @@ export const SETTLE_MS = 250;
 export type TakeIn = ReturnType<typeof createTakeIn>;
 
 interface Reading extends FoundSpool {
-  readonly events: OutboxEvent[];
-  readonly damaged: number;
+  /** Those that are not stored yet. */
+  readonly lines: string[];
+  damaged: number;
 }
 
 /**
@@ -42,9 +42,11 @@ export function createTakeIn(
     for (const spool of spools) {
       if (!isGone(spool.owner)) continue;
       const before = stored.get(spool.path);
+      // A file that is being written changes all the time.
+      if (before && clock.monotonic() - before.at < SETTLE_MS) continue;
       try {
-        if (before?.version !== spool.version) return { ...spool, ...eventsOf(readSpool(spool.path)) };
-        if (clock.monotonic() - before.at >= SETTLE_MS) removeSpool(spool.path);
+        if (before?.version !== spool.version) return { ...spool, ...linesOf(readSpool(spool.path)) };
+        removeSpool(spool.path);
       } catch {
         // Another process was faster, or it cannot be read or removed at the moment.
       }
@@ -68,16 +70,21 @@ export function createTakeIn(
     },
     /** Stores the next lines. If the storage fails, the file is read anew. */
     async step(store: Pick<Store, "run">): Promise<TransactionOutcome> {
-      const { events, damaged, version, path: from } = current as Reading;
-      const some = events.splice(0, LINES_AT_ONCE);
+      const reading = current as Reading;
+      const { lines, version, path: from } = reading;
+      const texts = lines.splice(0, LINES_AT_ONCE);
+      // Not earlier: all events of a long file would take much memory.
+      const some = texts.flatMap((line) => eventFromLine(line) ?? []);
+      reading.damaged += texts.length - some.length;
       try {
         const outcome = await store.run(some.map((event) => ({ name: "append", args: [event] })));
         // Events without space are lost: their process is gone.
         const full = some.filter((_, nth) => outcome.results[nth] === "full");
         const dropped = [...outcome.dropped, ...full.map((event) => ({ event, reason: "full" as const }))];
-        if (events.length > 0) return { ...outcome, dropped };
+        if (lines.length > 0) return { ...outcome, dropped };
         current = undefined;
         stored.set(from, { version, at: clock.monotonic() });
+        const { damaged } = reading;
         return { ...outcome, dropped, problems: damaged > 0 ? [unreadable(damaged, from)] : [] };
       } catch (error) {
         current = undefined;
@@ -87,10 +94,8 @@ export function createTakeIn(
   };
 }
 
-function eventsOf(content: string): Pick<Reading, "events" | "damaged"> {
-  const lines = content.split("\n").filter((line) => line !== "");
-  const events = lines.flatMap((line) => eventFromLine(line) ?? []);
-  return { events, damaged: lines.length - events.length };
+function linesOf(content: string): Pick<Reading, "lines" | "damaged"> {
+  return { lines: content.split("\n").filter((line) => line !== ""), damaged: 0 };
 }
 
 function unreadable(lines: number, path: string) {
