@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createOwnerLocks } from "../../../src/outbox/disk/file/owner-locks.js";
@@ -168,10 +168,11 @@ test("the disk outbox says once that a reader keeps SQLite's log from being empt
   reader.exec("commit");
 });
 
-test("the disk outbox refuses a file that this process uses with another copy of SQLite", () => {
-  const path = join(scratchDirectory(), "outbox.db");
-  const uses = [useOneCopy(path, "a", 1), useOneCopy(path, "a", 2)];
-  const copyOf = () => useOneCopy(path, "b", 3);
+test("the disk outbox refuses a file that this process uses with another copy of SQLite, through a link, too", () => {
+  const [directory, link] = [join(scratchDirectory(), "not there yet"), join(scratchDirectory(), "link")];
+  const uses = [1, 2].map((clientId) => useOneCopy(join(directory, "outbox.db"), "a", clientId));
+  symlinkSync(directory, link);
+  const copyOf = () => useOneCopy(join(link, "outbox.db"), "b", 3);
   expect(copyOf).toThrow(expect.objectContaining({ code: "ERR_AFFILIATE_DISK_COPIES" }));
   for (const use of uses) {
     expect(copyOf).toThrow("with another copy of SQLite");

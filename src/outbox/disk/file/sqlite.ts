@@ -1,9 +1,10 @@
-import { statfsSync } from "node:fs";
+import { realpathSync, statfsSync } from "node:fs";
 import { isBuiltin } from "node:module";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { errorFrom, OutboxError } from "../../../shared/errors.js";
 import { harmless } from "../../../shared/harmless.js";
 import { requireFrom, resolvePeer } from "../../../shared/peer.js";
+import { makeDirectory } from "./access.js";
 
 /** What `node:sqlite` and `@photostructure/sqlite` share, as far as it is used here. */
 export interface Database {
@@ -57,7 +58,8 @@ const ofProcess = globalThis as { [REGISTRY]?: Set<Use> };
  *
  * @throws OutboxError `ERR_AFFILIATE_DISK_COPIES` if the process uses the file with another copy.
  */
-export function useOneCopy(path: string, engine: string, clientId: number | undefined) {
+export function useOneCopy(given: string, engine: string, clientId: number | undefined) {
+  const path = harmless(() => realPath(given)) ?? given;
   ofProcess[REGISTRY] ??= new Set();
   const uses = ofProcess[REGISTRY];
   const others = [...uses].filter((each) => each.path === path);
@@ -75,6 +77,12 @@ export function useOneCopy(path: string, engine: string, clientId: number | unde
     isShared: clientId !== undefined && others.some((each) => each.clientId === clientId),
     end: () => void uses.delete(use),
   };
+}
+
+/** A deploy's link and the directory itself are one. What is not there yet has no such path. */
+function realPath(path: string): string {
+  makeDirectory(dirname(path));
+  return join(realpathSync(dirname(path)), basename(path));
 }
 
 // Loaded once: a look for killed processes opens a file of each, twice a second.
