@@ -50,12 +50,16 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
     own = undefined;
   }
 
-  /** Removes its file while no process can take the lock; or then, on Windows. */
+  /** Removes its file while no process can take the lock. Windows may remove no open file. */
   function drop(taken: Database, other: string): void {
     const remove = () => rmSync(pathOf(other), { force: true });
-    harmless(remove);
+    let isLeft = false;
+    harmless(remove, () => {
+      isLeft = true;
+    });
     taken.close();
-    harmless(remove);
+    // Not otherwise: by now the file may be that of its process's next thread.
+    if (isLeft) harmless(remove);
   }
 
   function hasEnded(other: string, ifUnknown: boolean): boolean {
