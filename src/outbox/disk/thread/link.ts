@@ -33,8 +33,9 @@ const LONGEST_END_MS = 5_000;
 
 /**
  * Starts the outbox's thread, and waits until it has opened its file, so that a problem shows at
- * the start. From then on the main thread never waits. The calls of one tick go out together. If the thread ends by itself, another one goes on with what is
- * `underWay`. It keeps no process alive but while it has something to answer.
+ * the start. From then on the main thread never waits. The calls of one tick go out together. If the
+ * thread ends by itself, another one goes on with what is `underWay`. It keeps no process alive but
+ * while it has something to answer.
  *
  * @throws OutboxError
  */
@@ -83,7 +84,7 @@ export function openLink(
       for (let reply = receiveMessageOnPort(port); reply; reply = receiveMessageOnPort(port))
         receive(reply.message);
       port.close();
-      if (!isClosed) lose(error);
+      lose(error);
     };
     port.on("message", receive);
     worker.once("error", end);
@@ -129,6 +130,10 @@ export function openLink(
     );
   }
 
+  function sendAll(): void {
+    while (waiting.length > 0) send();
+  }
+
   function send(): void {
     const batch = waiting.splice(0, BATCH);
     asked.push(batch);
@@ -172,7 +177,7 @@ export function openLink(
     last = { ...last, snapshot: { ...last.snapshot, leases: new Map() } };
     clearTimeout(restart);
     // Even if no call waits: the thread takes over from ended processes.
-    restart = setTimeout(start, RESTART_MS).unref();
+    if (!isClosed) restart = setTimeout(start, RESTART_MS).unref();
     const message = `diskOutbox: its thread ended (${cause.message})`;
     fail(new OutboxError("ERR_AFFILIATE_DISK_UNUSABLE", message, { cause }));
   }
@@ -201,12 +206,13 @@ export function openLink(
      */
     endWithProcess(): void {
       if (!thread) return;
-      while (waiting.length > 0) send();
+      sendAll();
       post("close");
       Atomics.wait(thread.signals, SIGNALS.closed, 0, LONGEST_END_MS);
     },
-    /** Ends the thread. Called once all that was asked is answered. */
+    /** Ends the thread once it has answered all that was asked. */
     async close(): Promise<void> {
+      sendAll();
       isClosed = true;
       clearTimeout(restart);
       post("close");

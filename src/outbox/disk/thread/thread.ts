@@ -87,10 +87,11 @@ function tell(outcome: TransactionOutcome): void {
 async function takeIn({ forMs = 0, onDone = tell as (outcome: TransactionOutcome) => unknown } = {}) {
   const deadline = systemClock.monotonic() + forMs;
   do {
-    if (!keeper.takeIn.finds() || !(await attempt(keeper.takeIn.step, onDone))) return;
+    // Once closed, the file stays closed.
+    if (hasEnded || !keeper.takeIn.finds() || !(await attempt(keeper.takeIn.step, onDone))) return;
   } while (systemClock.monotonic() < deadline);
   // The next lines come after the calls that have come.
-  if (!hasEnded) setImmediate(() => void takeIn());
+  setImmediate(() => void takeIn());
 }
 
 function fail({ code, message }: OutboxError): void {

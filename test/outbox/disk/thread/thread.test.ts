@@ -1,10 +1,11 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import type { OutboxEvent } from "express-affiliate";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { diskOutbox } from "../../../../src/outbox/disk/disk-outbox.js";
 import { createOwnerLocks } from "../../../../src/outbox/disk/file/owner-locks.js";
+import { lineOf } from "../../../../src/outbox/disk/spool/spool-files.js";
 import { openLink } from "../../../../src/outbox/disk/thread/link.js";
 import { until } from "../../../contract/recorder.js";
 import { sample } from "../../../contract/samples.js";
@@ -98,12 +99,34 @@ test("the disk outbox starts no thread once it is closed, whatever it is asked",
   expect(readdirSync(directory).sort()).toEqual(["outbox.db"]);
 });
 
-test("the disk outbox stores nothing of what was asked before the callers have heard of a failure: it would overtake", async () => {
+test("the disk outbox leaves its file closed though it was still storing what an ended process left", async () => {
+  const directory = scratchDirectory();
+  const spool = "outbox.db-spool-gone.1";
+  const events = someOf("click", 60_000);
+  writeFileSync(join(directory, spool), events.map(lineOf).join(""), { mode: 0o600 });
+  const outbox = diskOutbox({ directory });
+  expect(outbox.counts().queued).toBeLessThan(events.length);
+  await outbox.close();
+  expect(readdirSync(directory).sort()).toEqual(["outbox.db", spool]);
+});
+
+function linkOf() {
   const limits = { maxBytes: 2 ** 26, maxDeadLetters: 10, rememberMs: 60_000, leaseMs: 60_000 };
-  const link = openLink(
+  return openLink(
     { path: join(scratchDirectory(), "outbox.db"), engine, owner: "me", ...limits },
     { onDone() {}, underWay: () => [] },
   );
+}
+
+test("the disk outbox answers what it was asked just before it was closed", async () => {
+  const link = linkOf();
+  const asking = Promise.all(someOf("payment", 600).map((event) => link.ask(appending(event))));
+  await link.close();
+  expect(new Set(await asking)).toEqual(new Set(["queued"]));
+});
+
+test("the disk outbox stores nothing of what was asked before the callers have heard of a failure: it would overtake", async () => {
+  const link = linkOf();
   onTestFinished(() => link.close());
   const append = (event: OutboxEvent) => link.ask(appending(event));
   const events = someOf("payment", 600);
