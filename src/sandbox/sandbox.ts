@@ -7,6 +7,7 @@ import { type EndpointName, endpointNames, endpoints } from "./endpoints.js";
 import { createFaults, type Fault, type FaultMode, type FaultOptions } from "./faults.js";
 import { guarded, nameIn, refuseForeignPages, send, sendJson } from "./http.js";
 import { createInspector } from "./inspector/inspector.js";
+import { openJournal } from "./ledger/journal.js";
 import { type Ledger, openLedger } from "./ledger/ledger.js";
 import { openApiDocument } from "./openapi.js";
 import { type RestartableServer, startServer } from "./server.js";
@@ -58,7 +59,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   const { host, port, inspectorPort, file, apiKey, clientId, requireKeyFor, snippetSession } =
     readOptions(options);
   const snippet = snippetSession ? snippetWithSession : withoutSession;
-  const ledger = openLedger(file);
+  const ledger = openLedger(file === undefined ? undefined : await openJournal(file));
   const faults = createFaults(async ({ mode }) => {
     await (mode === "down" ? service.stop() : service.start()).finally(inspect.onChange);
   });

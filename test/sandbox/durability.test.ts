@@ -1,9 +1,21 @@
 import { once } from "node:events";
-import { appendFile, chmod, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  chmod,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rmdir,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Sandbox } from "express-affiliate/sandbox";
 import { expect, test } from "vitest";
+import { openJournal } from "../../src/sandbox/ledger/journal.js";
 import { openLedger } from "../../src/sandbox/ledger/ledger.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { runNode, userProject } from "../helpers/user-project.js";
@@ -12,8 +24,13 @@ import { sendClick, sendPayment, sendRegistration, startSandbox } from "./helper
 const temporaryFile = (name = "ledger.db") => join(scratchDirectory(), name);
 
 /** Runs a sandbox on `file` in a process of its own, which prints its address. */
-async function runProcess(file: string, stderr: "inherit" | "ignore" = "inherit") {
+async function runProcess(
+  file: string,
+  stderr: "inherit" | "ignore" = "inherit",
+  platform = process.platform,
+) {
   const code = `
+    Object.defineProperty(process, "platform", { value: ${JSON.stringify(platform)} });
     import { createSandbox } from "express-affiliate/sandbox";
     const { url } = await createSandbox({ file: process.argv[2] });
     console.log(url);
@@ -22,8 +39,8 @@ async function runProcess(file: string, stderr: "inherit" | "ignore" = "inherit"
   return runNode(project, ["sandbox.mjs", file], { stdio: ["ignore", "pipe", stderr] });
 }
 
-async function startProcess(file: string) {
-  const child = await runProcess(file);
+async function startProcess(file: string, platform?: NodeJS.Platform) {
+  const child = await runProcess(file, "inherit", platform);
   const [url] = await once(createInterface(child.stdout as NodeJS.ReadableStream), "line");
   return { child, sandbox: { url } as Sandbox };
 }
@@ -40,7 +57,7 @@ test("its files are the user's alone, also those that others could read before",
     const sandbox = await startSandbox({ file });
     await sendClick(sandbox);
     const modes = await modesIn(dirname(file));
-    expect(modes).toEqual({ "ledger.db": 0o600, "ledger.db.lock": 0o600 });
+    expect(modes).toEqual({ "ledger.db": 0o600 });
     await sandbox.close();
     await chmod(file, 0o644);
   }
@@ -83,6 +100,17 @@ test("two sandboxes on one file: the second says so, in this process and from an
   expect(await sendClick(holder)).toMatchObject({ status: 201 });
 });
 
+test("a sandbox that was killed on macOS, where its lock stays in a file, starts again, and once", async () => {
+  const file = temporaryFile();
+  const { child } = await startProcess(file, "darwin");
+  expect(await once(await runProcess(file, "ignore", "darwin"), "exit")).toEqual([1, null]);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  expect(await readdir(dirname(file))).toEqual(["ledger.db"]);
+  await startProcess(file, "darwin");
+  expect(await once(await runProcess(file, "ignore", "darwin"), "exit")).toEqual([1, null]);
+});
+
 test("the sandbox leaves nothing but the file itself when it closes", async () => {
   const file = temporaryFile();
   const sandbox = await startSandbox({ file });
@@ -118,33 +146,66 @@ test("the sandbox names the file and the reason when it cannot be opened", async
   await expect(startSandbox({ file })).rejects.toThrow(`sandbox: ${file} ENOENT: no such file or directory`);
 });
 
-test("what was recorded before a line that a full disk has cut, and after it, is there", async () => {
+test("what was recorded before a line that was cut, and after it, is there", async () => {
   const file = temporaryFile();
-  const ledger = openLedger(file);
+  const ledger = openLedger(await openJournal(file));
   ledger.addClick({ affiliateReference: "ALICE" });
   ledger.save();
-  await appendFile(file, '\n{"kind":"click","id":2,');
+  await appendFile(file, '\n[{"kind":"click","id":2,"affiliateReference":"EVE"},{"kind":"answ');
   ledger.addClick({ affiliateReference: "BOB" });
   ledger.save();
   ledger.close();
-  const again = openLedger(file);
+  const again = openLedger(await openJournal(file));
   expect(again.clicks().map(({ affiliateReference }) => affiliateReference)).toEqual(["ALICE", "BOB"]);
   again.close();
 });
 
 test("the file has no more requests than the ledger, however many there were, and ids go on", async () => {
   const file = temporaryFile();
-  const ledger = openLedger(file);
+  const ledger = openLedger(await openJournal(file));
   ledger.addClick({ affiliateReference: "ALICE" });
   ledger.save();
   for (let nth = 1; nth <= 10_003; nth++) ledger.addRequest({ path: "/" } as never);
   ledger.close();
   expect((await readFile(file, "utf8")).split("\n").length).toBeLessThan(5_010);
-  const again = openLedger(file);
+  const again = openLedger(await openJournal(file));
   again.addRequest({ path: "/" } as never);
   expect(again.requests().map(({ id }) => id)).toEqual(
     Array.from({ length: 5_000 }, (_, nth) => nth + 5_005),
   );
   expect(again.clicks()).toHaveLength(1);
   again.close();
+});
+
+test("what the file does not take is not recorded, and is recorded when it is sent again", async () => {
+  const file = temporaryFile();
+  const sandbox = await startSandbox({ file });
+  await rename(file, `${file}-kept`);
+  await mkdir(file);
+  const send = () => sendPayment(sandbox, {}, { "idempotency-key": "k" });
+  expect((await send()).body.message).toContain(`sandbox: ${file} EISDIR`);
+  expect(sandbox.ledger.payments()).toEqual([]);
+  await rmdir(file);
+  await rename(`${file}-kept`, file);
+  expect((await send()).headers.get("idempotent-replayed")).toBeNull();
+  expect(sandbox.ledger.payments()).toMatchObject([{ id: 1 }]);
+});
+
+test("a folder that takes no new file is told at the start, and the file is left for the next sandbox", async () => {
+  const file = temporaryFile();
+  await mkdir(`${file}.new`);
+  await expect(startSandbox({ file })).rejects.toThrow(`sandbox: ${file} `);
+  await rmdir(`${file}.new`);
+  await startSandbox({ file });
+});
+
+test("a sandbox that has ended leaves the file to the next one, also if it is cleared", async () => {
+  const file = temporaryFile();
+  const first = await startSandbox({ file });
+  await first.close();
+  const second = await startSandbox({ file });
+  await sendClick(second);
+  first.ledger.clear();
+  await second.close();
+  expect((await startSandbox({ file })).ledger.clicks()).toHaveLength(1);
 });

@@ -16,7 +16,7 @@ import {
   type Registration,
   type Where,
 } from "./entries.js";
-import { openJournal } from "./journal.js";
+import type { Journal } from "./journal.js";
 
 /** What the service has recorded, for tests to read. Lists are in order of arrival. */
 export interface Ledger {
@@ -99,17 +99,21 @@ function emptyMemory() {
   };
 }
 
-/** In `file`, or in memory alone. Throws if the file is in use or is something else. */
-export function openLedger(file?: string) {
-  const journal = file === undefined ? undefined : openJournal(file);
+/** In a file, or in memory alone. Closes the file if it cannot be read or replaced, and throws. */
+export function openLedger(journal?: Journal) {
   const events = new EventEmitter<{ entry: [Entry]; clear: [] }>().setMaxListeners(0);
   const closing = new AbortController();
   const lastIds = { click: 0, lead: 0, request: 0 };
   let memory = emptyMemory();
   let unsaved: Line[] = [];
 
-  for (const line of journal?.lines ?? []) take(line as Line);
-  rewrite();
+  try {
+    for (const line of journal?.read() ?? []) take(line as Line);
+    rewrite();
+  } catch (error) {
+    journal?.close();
+    throw error;
+  }
 
   function take(line: Line): void {
     if (line.kind === "ledger") Object.assign(lastIds, line.lastIds);
@@ -148,20 +152,21 @@ export function openLedger(file?: string) {
   }
 
   function add<Added extends Line>(line: Added): Added {
-    take(line);
     unsaved.push(line);
     return line;
   }
-  /** Writes what was added, all of it or nothing, and tells those who wait. */
+  /** Records what was added, all of it or nothing if the file cannot be written, and tells those who wait. */
   function save(): void {
     const lines = unsaved;
     unsaved = [];
     if (!closing.signal.aborted) journal?.append(lines);
+    for (const line of lines) take(line);
     for (const line of lines)
       if (line.kind !== "answer" && line.kind !== "ledger") events.emit("entry", line);
   }
   /** Leaves out the requests that are no longer kept. */
   function rewrite(): void {
+    if (closing.signal.aborted) return;
     const { entries, answers, requests } = memory;
     journal?.rewrite([{ kind: "ledger", lastIds }, ...entries, ...answers.values(), ...requests]);
   }
