@@ -100,10 +100,11 @@ export async function expectAccessible(page: Page, name: string): Promise<void> 
 
 const wide = { width: 1280, height: 900 };
 const narrow = { width: 390, height: 844 };
+// Forced colours first: a page that Chromium loads under their emulation keeps a white canvas after it.
 const looks = [
+  ["forced", { colorScheme: "light", forcedColors: "active" }],
   ["light", { colorScheme: "light", forcedColors: "none" }],
   ["dark", { colorScheme: "dark", forcedColors: "none" }],
-  ["forced", { colorScheme: "light", forcedColors: "active" }],
 ] as const;
 
 /** As `expectAccessible`, in a wide and a narrow window, in each kind of colours. */
