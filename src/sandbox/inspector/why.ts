@@ -43,7 +43,9 @@ function nearest(ledger: LedgerStore, lead: Lead, carried: string | null): Why {
   const same =
     carried === null
       ? undefined
-      : (ledger.clickOf(carried) ?? ledger.lastClickOf(carried) ?? ledger.clicks({ id: Number(carried) })[0]);
+      : (ledger.clickOf(carried) ??
+        ledger.lastClickOf(carried) ??
+        (/^\d+$/.test(carried) ? ledger.clicks({ id: Number(carried) })[0] : undefined));
   const isBefore = (entry: Click | Lead): entry is Click => entry.kind === "click" && entry.at <= lead.at;
   const click = same ?? ledger.entries().findLast(isBefore);
   if (!click) return ["No click came before it. "];
