@@ -53,11 +53,12 @@ export function refuseForeignReader({ headers }: Request): void {
 export function refuseForeignAction({ headers, secure }: Request): void {
   const { origin, host, "sec-fetch-site": site } = headers;
   if (site === "same-origin") return;
-  const from =
-    site === undefined && origin !== undefined && URL.canParse(origin) ? new URL(origin) : undefined;
   // Anyone on the way can write a page of `http:`. A proxy that Express does not trust may have
   // taken the `https:` off.
   const isHttps = secure || /^\s*https\b/i.test(String(headers["x-forwarded-proto"] ?? ""));
-  if (from?.host === host?.toLowerCase() && from && (from.protocol === "https:" || !isHttps)) return;
+  const own = [`https://${host}`, ...(isHttps ? [] : [`http://${host}`])];
+  // A proxy may have added a port that browsers leave out.
+  const isOwn = own.some((address) => URL.canParse(address) && new URL(address).origin === origin);
+  if (site === undefined && isOwn) return;
   throw new Refused(403, "Only the dashboard's own page may ask for this.");
 }

@@ -59,6 +59,12 @@ describe("another site's page, in an operator's browser", () => {
       },
     ],
     ["from an origin that is none", { Origin: "127.0.0.1" }],
+    ["from another port", { Origin: "http://shop.example:8080", Host: "shop.example" }],
+    [
+      "from a name that a proxy is told",
+      { Origin: "http://evil.example", "X-Forwarded-Host": "evil.example" },
+    ],
+    ["from two sites", { "Sec-Fetch-Site": "same-origin, cross-site" }],
     ["from the address bar", { "Sec-Fetch-Site": "none" }],
     ["from a page that says nothing", {}],
   ])("cannot act %s", async (_, headers) => {
@@ -77,10 +83,11 @@ describe("another site's page, in an operator's browser", () => {
   });
 
   it("is not an old browser on the page itself, over http or https, however the proxy is set", async () => {
-    for (const [scheme, trusted] of [
-      ["http", false],
-      ["https", false],
-      ["https", true],
+    for (const [scheme, trusted, host] of [
+      ["http", false, "shop.example"],
+      ["http", false, "Shop.Example:80"],
+      ["https", false, "shop.example"],
+      ["https", true, "shop.example:443"],
     ] as const) {
       const tracker = await trackerWithDead();
       const app = appWith(tracker).set("trust proxy", trusted);
@@ -88,7 +95,7 @@ describe("another site's page, in an operator's browser", () => {
       await request(app)
         .post(`${PATH}/discard`)
         .query({ id: letter?.id })
-        .set({ Host: "shop.example", Origin: `${scheme}://shop.example`, "X-Forwarded-Proto": scheme })
+        .set({ Host: host, Origin: `${scheme}://shop.example`, "X-Forwarded-Proto": scheme })
         .expect(200);
     }
   });
