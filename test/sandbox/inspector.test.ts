@@ -170,6 +170,8 @@ describe("what is shown", () => {
     await sendClick(sandbox, { source: "<script>" }, key(sandbox));
     const one = await fetch(`${sandbox.inspectorUrl}/request?id=1`);
     expect(one.headers.get("content-type")).toMatch("text/plain");
+    expect(one.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(one.headers.get("content-security-policy")).toMatch("frame-ancestors 'none'");
     const [notes, head, body, answer] = (await one.text()).split("\n\n");
     expect(notes).toMatch(/^Request 1 of \S+, answered with 201 in \d+ ms$/);
     expect(head).toMatch(/^POST \/api\/v1\/tracking\/click\n.*^authorization: Bearer •••$/ms);

@@ -20,6 +20,7 @@ export interface About {
 
 const MOST = 5000;
 const page = pageOf("Affiliate sandbox");
+const headers = { "content-security-policy": policy };
 
 /** The page that shows the service at work. */
 export function createInspector(ledger: LedgerStore, faults: Faults, about: () => About) {
@@ -43,7 +44,7 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
     const id = Number(queryIn(url).get("id"));
     const [request] = ledger.requests({ id });
     if (!request) throw new Refused(404, `This request is not kept; the last ${MOST} are.`);
-    send(res, 200, "text/plain; charset=utf-8", textOf(request));
+    send(res, 200, "text/plain; charset=utf-8", textOf(request), headers);
   }
 
   /** The last entries of each kind, in order of arrival. @throws Refused */
@@ -77,8 +78,7 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
   }
 
   const routes: Record<string, Handler> = {
-    "GET /": (_req, res) =>
-      send(res, 200, "text/html; charset=utf-8", page, { "content-security-policy": policy }),
+    "GET /": (_req, res) => send(res, 200, "text/html; charset=utf-8", page, headers),
     "GET /style.css": (_req, res) => send(res, 200, "text/css; charset=utf-8", base + style),
     "GET /main.js": (_req, res) => send(res, 200, "text/javascript; charset=utf-8", script),
     "GET /state": sendState,
