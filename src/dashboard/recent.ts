@@ -4,7 +4,6 @@ import type { Clock } from "../shared/clock.js";
 import type { Affiliate } from "../tracker.js";
 
 /** What can become of an event. `held`: dead as `unconfirmed`. */
-
 type Outcome = "delivered" | "retry" | "held" | "dead";
 
 const MINUTE_MS = 60_000;
