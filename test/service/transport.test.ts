@@ -360,3 +360,9 @@ describe("abort", () => {
     expect(service.connections.total).toBe(0);
   });
 });
+
+it("a base URL may have a path, with a slash at its end or without", async () => {
+  const service = await faultyService();
+  for (const end of ["/", ""]) await transportTo(`${service.url}/below${end}`).send(post);
+  expect(service.requests.map(({ path }) => path)).toEqual(Array(2).fill(`/below${post.path}`));
+});
