@@ -56,8 +56,12 @@ export class LinkedList<
     this.#length--;
   }
 
+  /** The member that was given last may be removed meanwhile. */
   *[Symbol.iterator](): Generator<T> {
-    for (let member = this.#first; member; member = linksOf(member)[this.#after]) yield member;
+    for (let member = this.#first, next: T | undefined; member; member = next) {
+      next = linksOf(member)[this.#after];
+      yield member;
+    }
   }
 
   #insert(before: T | undefined, member: T, after: T | undefined): void {

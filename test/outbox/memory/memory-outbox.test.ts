@@ -66,6 +66,19 @@ describe("a memory outbox that is full", () => {
     expect(outbox.counts().dead.rejected).toBeGreaterThan(1_000);
   });
 
+  it("drops all dead clicks that a large dead letter takes the space of, and no payment", async () => {
+    const { add, outbox, settle, dropped } = start({ maxBytes: 10_000 }, 1);
+    const died = { type: "dead", reason: "rejected", attempts: 1 } as const;
+    for (const kind of ["payment", "click", "click", "click"] as const) {
+      await add(kind);
+      await settle(died);
+    }
+    await add("click");
+    await settle({ ...died, message: "m".repeat(2_500) });
+    expect(dropped).toEqual(["click dead-letters-full", "click dead-letters-full"]);
+    expect((await outbox.deadLetters.list()).map(({ kind }) => kind)).toEqual(["payment", "click", "click"]);
+  });
+
   it("sheds no dead letter if it is full of events, and not of bytes", async () => {
     const { add, outbox, settle, dropped } = start({ maxEvents: 2 }, 1);
     await add("click");
