@@ -1,6 +1,6 @@
 /**
  * When delivery tries something again: all its policies, in milliseconds. A storage that fails has
- * its own, in src/outbox/storage-state.ts.
+ * its own, in src/outbox/fallback.ts.
  *
  * | what | is tried again |
  * | --- | --- |

@@ -2,7 +2,7 @@
 const PAGE = "docs/errors.md";
 
 /** Adds where docs/errors.md says what to do. A message that repeats its cause's keeps that alone. */
-export function withPlace(code: string, message: string): string {
+function withPlace(code: string, message: string): string {
   if (message.includes(`${PAGE}#err_affiliate_`)) return message;
   return `${message}${message.includes("\n") ? "\n" : " "}(${PAGE}#${code.toLowerCase()})`;
 }

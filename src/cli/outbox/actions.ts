@@ -27,7 +27,7 @@ export interface OpenOutbox
   cautions?(): Promise<readonly string[]>;
 }
 
-export interface Report {
+interface Report {
   /** For `--json`. */
   readonly json: object;
   /** Otherwise. */
