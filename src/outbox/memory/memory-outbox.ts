@@ -312,12 +312,12 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     });
     const died = { rejected: 0, unconfirmed: 0, expired: 0 };
     for (const { letter } of dead) died[(letter as DeadLetter).reason]++;
-    let next: number | null = null;
-    for (const { event } of scheduled) next = earliestOf([next, notBeforeOf(event) ?? null]);
+    let next = Number.POSITIVE_INFINITY;
+    for (const { event } of scheduled) next = Math.min(next, notBeforeOf(event) as number);
     const oldest = earliestOf(KINDS.map((kind) => kinds[kind].oldest));
     return withScheduled(
       { queued: numberOf(queued), oldest, byKind: kinds, dead: died },
-      { count: scheduled.length, next },
+      { count: scheduled.length, next: scheduled.length > 0 ? next : null },
     );
   }
 

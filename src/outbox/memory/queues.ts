@@ -121,7 +121,9 @@ export class Queues {
     }
     if (nth > 0 || entries.length === 0) return;
     visitor.state = "untried";
-    const urgency = KINDS.find((kind) => entries.some(({ event }) => event.kind === kind));
+    // None is more urgent: a long queue is not searched for that at each of its events.
+    const possible = KINDS.slice(KINDS.indexOf(visitor.urgency));
+    const urgency = possible.find((kind) => entries.some(({ event }) => event.kind === kind));
     this.#rise(visitor, urgency as EventKind, now);
   }
 
