@@ -37,8 +37,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
       },
       async read(on, ...select) {
         const rows = await on.rows(...select);
-        // Ends the snapshot of a connection whose `autocommit` the host has turned off.
-        await on.write("commit");
+        await endSnapshot(on);
         return rows;
       },
       async begin(on, isPatient) {
@@ -90,6 +89,14 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
   );
 }
 
+/**
+ * After a read, if the host has turned `autocommit` off. Not by a commit: the host may have given the
+ * connection back in the middle of a transaction.
+ */
+async function endSnapshot({ write }: Statements): Promise<void> {
+  await write("rollback");
+}
+
 async function checkPacket({ rows }: Statements): Promise<void> {
   const [{ packet }] = await rows("select @@max_allowed_packet as packet");
   if (packet >= LEAST_PACKET) return;
@@ -99,10 +106,10 @@ async function checkPacket({ rows }: Statements): Promise<void> {
   );
 }
 
-async function versionIn({ rows, write }: Statements, prefix: string): Promise<number> {
+async function versionIn(on: Statements, prefix: string): Promise<number> {
   try {
-    const [row] = await rows(`select max(version) as version from \`${prefix}migrations\``);
-    await write("commit");
+    const [row] = await on.rows(`select max(version) as version from \`${prefix}migrations\``);
+    await endSnapshot(on);
     return row.version ?? 0;
   } catch (error) {
     if (errnoOf(error) === NO_SUCH_TABLE) return 0;

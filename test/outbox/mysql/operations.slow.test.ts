@@ -76,6 +76,20 @@ describeWithMariaDbServer("mysqlOutbox", (database) => {
     },
   );
 
+  test("commits nothing of a transaction within which the host has given its connection back", async () => {
+    await sql("create table if not exists orders (id integer)");
+    const pool = database.pool({ connectionLimit: 1 });
+    const outbox = await create({ pool });
+    const client = await pool.getConnection();
+    await client.beginTransaction();
+    await client.query("insert into orders values (1)");
+    client.release();
+
+    await outbox.look();
+    expect(await outbox.add(sample("payment"))).toBe("queued");
+    expect(await sql("select id from orders")).toEqual([]);
+  });
+
   test("reads its rows in a pool that gives them in another shape", async () => {
     const bigNumbers = { supportBigNumbers: true, bigNumberStrings: true };
     const pool = database.pool({ rowsAsArray: true, ...bigNumbers, typeCast: false });
