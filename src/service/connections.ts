@@ -7,7 +7,7 @@ import { timersAreFaked } from "../shared/real-timers.js";
 import { type DispatcherOptions, dispatcherTo, type Undici } from "./dispatcher.js";
 
 /** Connections to the service. The first use loads undici. */
-export interface Connections {
+interface Connections {
   /** Loads undici now, if events will be sent. */
   prepare(): void;
   /** Never throws: the handler gets the error. */

@@ -139,7 +139,7 @@ const REMEDIES: Readonly<Record<number, string>> = {
  * The outgoing proxy opened no tunnel, so nothing was sent. With undici's code for a closed socket,
  * undici would connect again at once, for ever.
  */
-export class ProxyError extends Error {
+class ProxyError extends Error {
   readonly code = "ERR_PROXY";
 }
 
