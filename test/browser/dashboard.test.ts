@@ -358,6 +358,9 @@ describeInChromium("the dashboard", ({ openPage }) => {
     await service.stop();
     for (let n = 0; n < 12; n++) await pay(tracker, `waiting-${n}`);
     await tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "late" });
+    const scheduled = { ...order, paymentId: "later", notBefore: new Date(Date.now() + 7_190_000) };
+    await tracker.trackPayment(scheduled, { sessionId: "later" });
+    await page.getByText("Scheduled: 1 payment, the first to be sent in 1 h.").waitFor();
     await page.getByText("it cannot be reached").first().waitFor();
     await see("outage");
   }, 180_000);
