@@ -1,4 +1,5 @@
 import type { EventKind, OutboxEvent } from "../conversion/events.js";
+import { byKind } from "../conversion/kinds.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom } from "../shared/errors.js";
 import { LinkedList, type ListLinks } from "../shared/linked-list.js";
@@ -33,7 +34,7 @@ export interface Spool {
 }
 
 /** What the storage has to do: it is kept until that is done. */
-class Task implements ListLinks<Task> {
+class Task implements ListLinks<Task>, ListLinks<Task, "kindBefore", "kindAfter"> {
   underWay: Promise<void> | undefined = undefined;
   /** It waits in the storage for a host's open transaction. */
   isWaiting = false;
@@ -41,6 +42,8 @@ class Task implements ListLinks<Task> {
   onWaiting = ignore;
   before: Task | undefined = undefined;
   after: Task | undefined = undefined;
+  kindBefore: Task | undefined = undefined;
+  kindAfter: Task | undefined = undefined;
 
   constructor(
     readonly call: "append" | "settle",
@@ -85,6 +88,8 @@ export function createFallback<C extends Claim>(
   const { spool } = storage;
   /** Events on their way to the storage, or waiting for it, in order. */
   const events = new LinkedList<Task>();
+  /** The same: to shed one looks at none of the others, however many wait. */
+  const ofKind = byKind(() => new LinkedList<Task, "kindBefore", "kindAfter">("kindBefore", "kindAfter"));
   const ids = new Set<string>();
   const verdicts = new LinkedList<Task>();
   let bytes = 0;
@@ -130,6 +135,7 @@ export function createFallback<C extends Claim>(
 
   function remove(task: Task): void {
     events.remove(task);
+    ofKind[task.event.kind].remove(task);
     ids.delete(task.event.id);
     bytes -= task.size;
     spool?.remove(task.event);
@@ -141,8 +147,8 @@ export function createFallback<C extends Claim>(
     if (missing <= 0) return true;
     const victims: Task[] = [];
     for (const lower of kindsBelow(kind)) {
-      for (const each of events) {
-        if (each.event.kind !== lower || each.underWay) continue;
+      for (const each of ofKind[lower]) {
+        if (each.underWay) continue;
         victims.push(each);
         missing -= each.size;
         if (missing > 0) continue;
@@ -257,6 +263,7 @@ export function createFallback<C extends Claim>(
         }
         const task: Task = new Task("append", event, async () => answer(await append(task)), size);
         events.append(task);
+        ofKind[event.kind].append(task);
         ids.add(event.id);
         bytes += size;
         spool?.add(event);

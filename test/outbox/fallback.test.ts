@@ -238,6 +238,31 @@ test("the fallback is bounded: sheds clicks first, then registrations, payments 
   expect(said).toEqual(["dropped click full", "dropped click full", "dropped registration full"]);
 });
 
+test("the fallback looks at the same few events to shed one, however many wait", async () => {
+  const looksWith = async (waiting: number) => {
+    const { fallback, said, state } = setUp(waiting * sizeOf(sample("payment")) + sizeOf(sample("click")));
+    state.fails = true;
+    let looks = 0;
+    for (let n = 0; n < waiting; n++) {
+      const event = sample("payment");
+      await fallback.add({
+        ...event,
+        get kind() {
+          looks++;
+          return event.kind;
+        },
+      } as OutboxEvent);
+    }
+    await fallback.add(sample("click"));
+    looks = 0;
+    expect(await fallback.add(sample("payment"))).toBe("in-memory");
+    expect(await fallback.add(sample("payment"))).toBe("full");
+    expect(said).toEqual(["degraded disk full", "dropped click full"]);
+    return looks;
+  };
+  expect(await looksWith(1_000)).toBe(await looksWith(10));
+});
+
 test("the fallback makes its last attempt a tick after a failure: a storage may refuse all calls until then", async () => {
   const { fallback, stored, unanswered, silence } = setUp();
   const [first, second] = [sample("payment"), sample("payment")];
