@@ -158,6 +158,8 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   function makeSpaceFor(entry: Entry): boolean {
     let events = numberOf(queued) + scheduled.length - maxEvents;
     let excess = bytes - maxBytes;
+    // Otherwise each event would look for the first victim among all dead letters.
+    if (events <= 0 && excess <= 0) return true;
     const victims: Entry[] = [];
     for (const each of sheddableFor(entry.visitor?.urgency ?? entry.event.kind)) {
       if (events <= 0 && excess <= 0) break;
