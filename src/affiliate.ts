@@ -115,7 +115,7 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
   }
 
   function passable<Args extends unknown[]>(name: string, make: (...args: Args) => RequestHandler) {
-    const warn = (line: string) => journal.once("warn", name, line);
+    const warn = (line: string) => journal.once(name, line);
     return (...args: Args): RequestHandler =>
       passesUncalled(args, { name, warn }) ? (undefined as never) : make(...args);
   }

@@ -59,7 +59,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const referral = new ReferralCheck({ transport, calls, mode });
   /** When each endpoint last took an event, in milliseconds since the epoch. */
   const passedAt = byEndpoint(() => 0);
-  const tellOnce = (line: string) => journal.once("warn", line, line);
+  const tellOnce = (line: string) => journal.once(line, line);
   let inFlight = 0;
   let stopped = false;
 

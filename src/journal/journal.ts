@@ -94,7 +94,7 @@ export function createJournal(parts: {
     /** A value that is no id, such as a number; logged once for each place. */
     noId(place: string, id: unknown) {
       const what = typeof id === "string" ? `the text "${id}"` : kindOf(id);
-      once("warn", place, `${place} is ${what}, which is no id; it is ignored`);
+      once(place, `${place} is ${what}, which is no id; it is ignored`);
     },
     /** Resolves when its outcome is known; with `orAttempted`, also when an attempt has failed. */
     ended(id: string, { orAttempted = false } = {}): { readonly promise: Promise<void>; cancel(): void } {
@@ -194,7 +194,6 @@ export function createJournal(parts: {
     /** The status endpoint does not say whether visitors were referred: their events are sent. */
     unconfirmed(because: string) {
       once(
-        "warn",
         "unconfirmed",
         `the status endpoint does not say whether an affiliate referred a visitor: ${because}; customers who are known by a ` +
           'login session alone are reported without that; check `apiKey`, or set `confirmReferral: "never"`',

@@ -31,7 +31,7 @@ export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: s
     if (logger[name]) harmless(() => logger[name]?.(`express-affiliate: ${shown(line)}`));
   }
 
-  function once(level: "info" | "warn", subject: string, line: string): void {
+  function once(subject: string, line: string, level: "info" | "warn" = "warn"): void {
     if (loggedOnce.has(subject)) return;
     loggedOnce.add(subject);
     log(level, line);
@@ -60,7 +60,7 @@ export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: s
     /** Writes the line once, not in production: for what is no error, but puzzles a developer. */
     hint(subject: string, line: string): void {
       if (process.env.NODE_ENV === "production") return;
-      once("info", subject, `${line} (said once, and not in production)`);
+      once(subject, `${line} (said once, and not in production)`, "info");
     },
     /** Writes one line for each subject, in production, too: for a mistake in the host's set-up. */
     once,

@@ -51,7 +51,6 @@ export function firstPartyCookie(
 ): string {
   if (domain !== undefined && !isWithin(req.hostname, domain)) {
     journal.once(
-      "warn",
       "cookie domain",
       `cookies are set for the domain "${domain}", and a page was opened at "${req.hostname.slice(0, LONGEST_HOST)}": browsers ` +
         "refuse them there. Check `domain`; behind a proxy, set Express' `trust proxy`",
@@ -59,7 +58,6 @@ export function firstPartyCookie(
   }
   if (!req.secure && /^\s*https\b/i.test(req.get("x-forwarded-proto") ?? "")) {
     journal.once(
-      "warn",
       "untrusted proxy",
       "a request says `X-Forwarded-Proto: https`, and Express does not trust it: its cookies are not `Secure`, and `clickedUrl` " +
         "begins with http:. Behind a proxy, set Express' `trust proxy`",

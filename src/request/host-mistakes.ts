@@ -46,7 +46,6 @@ export function setAffiliate(req: Request, value: Request["affiliate"]): void {
 function warn(req: Request, journal: Journal): void {
   const { name } = routeOf(req, warn);
   journal.once(
-    "warn",
     "unseen request",
     `${name} read \`req.affiliate\`, and no tracker had seen the request, so it is undefined: mount \`app.use(tracker)\` above this ` +
       "route, wrap its handler in `tracker.onPayment` or `tracker.onRegistration`, or call " +
@@ -84,7 +83,6 @@ export function warnOfSecondTracker(req: Request, context: OneTracker): void {
   const shared = cookieNames(other).find((name) => names.includes(name));
   if (shared === undefined) return;
   context.journal.once(
-    "warn",
     "second tracker",
     `two trackers' \`onClick\` set the cookie \`${shared}\` on one page, so that one of them loses its visitors. Give one of them ` +
       "another `cookieName` and another `session`",
@@ -113,7 +111,6 @@ export function createReferenceWatch(journal: Journal) {
   function warn(req: Request, param: string): void {
     const [path = ""] = req.originalUrl.split("?", 1);
     journal.once(
-      "warn",
       "unhandled reference",
       `a page was opened with an affiliate's reference (\`?${param}=\`) and no \`onClick\` saw it, so it is no click: "${path.slice(0, LONGEST_PATH)}". ` +
         "Mount `app.use(tracker, tracker.onClick())` before routes and static files. If the browser snippet counts this page, all is well",

@@ -24,7 +24,7 @@ export function createWrapper<Happened>(
 ): WrapHandler<Happened> {
   const name = `tracker.${methodsOf(kind).wrap}`;
   const unreported = createUnreported(kind, context.journal);
-  const warn = (line: string) => context.journal.once("warn", name, line);
+  const warn = (line: string) => context.journal.once(name, line);
 
   function wrap(handler: AnyHandler, pick?: AnyPick, ...rest: unknown[]): RequestHandler | undefined {
     const isUncalled = passesUncalled([handler, pick, ...rest], { name, written: `${name}(handler)`, warn });

@@ -249,7 +249,7 @@ export class Visitor implements RequestAffiliate {
       (error) => journal.warn(option, `\`${option}\` threw, ${result}: ${error}`),
     );
     if (isThenable(answer)) {
-      journal.once("warn", option, `\`${option}\` returned a promise, ${result}. ${advice}`);
+      journal.once(option, `\`${option}\` returned a promise, ${result}. ${advice}`);
     }
     return answer;
   }

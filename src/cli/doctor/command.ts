@@ -9,7 +9,7 @@ import { countOf, type Finding, note, print, well, wrong } from "../finding.js";
 import { findingsOf, lastEventsFound } from "../outbox/findings.js";
 import { locationFrom, type OutboxLocation, openOutboxAt, problemAt, valueIn } from "../outbox/location.js";
 import type { Terminal } from "../terminal.js";
-import { checkService, LAST, type Target } from "./service.js";
+import { checkService, type Target } from "./service.js";
 
 const help = `Usage: express-affiliate doctor --base-url URL --client-id N [options]
 
@@ -30,13 +30,16 @@ outbox does. Only reads, unless you add --send-test-click.
                        so that no shell remembers its password
   --schema NAME        the schema of the Postgres outbox's tables
   --prefix PREFIX      what the names of the MySQL outbox's tables begin with
-  --last               also says what the last five events were, and what became
-                       of them: of the outbox, and of a sandbox at --base-url
+  --last               with --outbox, also says what the last five events were,
+                       and what became of them
   --json               prints one JSON document
   --help               prints this
 
 Exit code: 0 if all is well, 1 if something is wrong, 2 if the arguments are
 wrong.`;
+
+/** How many events `--last` shows. */
+const LAST = 5;
 
 /** Resolves with the exit code. */
 export async function doctorCommand(args: string[], terminal: Terminal): Promise<number> {
@@ -82,8 +85,8 @@ function readFlags(args: string[], env: Terminal["env"]) {
   if (outbox !== undefined && variable !== undefined)
     throw new Error("--outbox and --outbox-url-env do not go together");
   const where = variable === undefined ? outbox : valueIn(env, variable);
-  if (where === undefined && (flags.schema ?? flags.prefix) !== undefined)
-    throw new Error("--schema and --prefix go with --outbox");
+  if (where === undefined && (last || (flags.schema ?? flags.prefix) !== undefined))
+    throw new Error("--schema, --prefix and --last go with --outbox");
   const location = where === undefined ? undefined : locationFrom(where, flags);
   const isOfService = [flags["base-url"], flags["client-id"], flags["api-key-env"], session];
   const hasTarget = !location || sendsClick || isOfService.some((each) => each !== undefined);

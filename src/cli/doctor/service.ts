@@ -12,8 +12,6 @@ import { type Finding, notDone, note, well, wrong } from "../finding.js";
 
 const TIMEOUT_MS = 10_000;
 const LONGEST_DRIFT_MS = 30_000;
-/** How many events `--last` shows. */
-export const LAST = 5;
 
 export interface Target {
   readonly baseUrl: URL;
@@ -27,7 +25,7 @@ export interface Target {
 /** Checks the service, and what is asked for besides. */
 export async function* checkService(
   target: Target,
-  asked: { readonly session: string | undefined; readonly sendsClick: boolean; readonly last: boolean },
+  asked: { readonly session: string | undefined; readonly sendsClick: boolean },
 ): AsyncGenerator<Finding> {
   if (!target.checksTls)
     yield wrong(
@@ -44,7 +42,6 @@ export async function* checkService(
       `nothing was posted: whether clicks are taken, and client id ${target.clientId} is known, shows with --send-test-click, ` +
         "which leaves a click in the service's records",
     );
-  if (asked.last) yield* await lastInSandbox(target.baseUrl);
 }
 
 /** One attempt, made as by a tracker, over a connection of its own. */
@@ -161,36 +158,4 @@ async function* sendTestClick(target: Target): AsyncGenerator<Finding> {
     `the test click was taken for client id ${target.clientId}: reference ${affiliateReference}, session ${id}`,
   );
   yield await checkSession(target, id);
-}
-
-interface Entry {
-  readonly kind: string;
-  readonly at: string;
-  readonly affiliateReference: string | null;
-  readonly notLinked?: string | null;
-}
-
-/** A sandbox's last entries. A real service has no ledger to ask for, without a key. */
-async function lastInSandbox(baseUrl: URL): Promise<readonly Finding[]> {
-  const url = `${withoutTrailingSlashes(baseUrl.href)}/ledger.json?limit=${LAST}`;
-  try {
-    const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const { clicks, registrations, payments } = (await response.json()) as Record<string, Entry[]>;
-    const entries = [clicks, registrations, payments].flat() as Entry[];
-    const last = entries.toSorted((one, other) => other.at.localeCompare(one.at)).slice(0, LAST);
-    return last.length > 0 ? last.map(credit) : [note("the sandbox has recorded nothing yet")];
-  } catch {
-    return [
-      notDone(
-        "what the service has recorded last cannot be asked: only a sandbox has a ledger (--outbox shows the last events of an outbox)",
-      ),
-    ];
-  }
-}
-
-/** @throws TypeError if it is no entry of a ledger. */
-function credit({ kind, at, affiliateReference, notLinked }: Entry): Finding {
-  const says = `recorded ${at}: a ${kind}, credited to`;
-  if (affiliateReference === null) return note(`${says} no affiliate: ${notLinked}`);
-  return well(`${says} ${visible(affiliateReference)}`);
 }

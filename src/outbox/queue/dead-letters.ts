@@ -3,7 +3,6 @@ import { kindOfPriority, priorityOf } from "../../conversion/kinds.js";
 import { objectFromJson } from "../../shared/json.js";
 import { UNTRIED } from "../claim.js";
 import {
-  type DeadLetterFilter,
   type DeadLetterQuery,
   type DeadLetters,
   type DeathReason,
@@ -61,7 +60,7 @@ export function createDeadLetters(
     };
   }
 
-  /** Queues some again: each at the end of its visitor's queue. */
+  /** Queues some again: each at the end of its visitor's queue. Resolves to how many were there, and can be read. */
   async function revive(ids: readonly string[], isMeant = "0 = 0", isNeverSent = false): Promise<number> {
     const { text, values } = selected({});
     const where = `${text} and id in (${marks(ids)}) and ${isMeant} order by created_at, seq`;
@@ -98,14 +97,6 @@ export function createDeadLetters(
     return found.map(({ id }) => id);
   }
 
-  /** Queues these again. Resolves to how many were still there, and can be read. */
-  async function retryThese(ids: readonly string[]): Promise<number> {
-    let revived = 0;
-    for (let nth = 0; nth < ids.length; nth += REVIVED_AT_ONCE)
-      revived += await revive(ids.slice(nth, nth + REVIVED_AT_ONCE));
-    return revived;
-  }
-
   /** Removes the oldest, at most so many. Their ids stay known as if they had been delivered. */
   async function remove({ text, values }: ReturnType<typeof selected>, limit: number): Promise<Evicted[]> {
     const removed = await counts.during(
@@ -124,13 +115,6 @@ export function createDeadLetters(
       (found) => found.map((row) => buried(row, -1)),
     );
     return removed.map((row) => ({ event: eventOf(row), size: row.size }));
-  }
-
-  /** The ids of what `retryAll` means. */
-  function retried(filter: DeadLetterFilter = {}): Promise<string[]> {
-    const { text, values } = selected(filter);
-    const isMeant = filter.reason === undefined ? `${text} and reason <> 'unconfirmed'` : text;
-    return idsOf({ text: isMeant, values }, "created_at");
   }
 
   const deadLetters: DeadLetters = {
@@ -161,15 +145,21 @@ export function createDeadLetters(
       }));
     },
     ids: (filter = {}) => idsOf(selected(filter), "at_ms"),
-    retry: async (id) => (await retryThese([id])) > 0,
-    retryAll: async (filter) => retryThese(await retried(filter)),
+    retry: async (id) => (await revive([id])) > 0,
+    async retryAll(filter = {}) {
+      const { text, values } = selected(filter);
+      const isMeant = filter.reason === undefined ? `${text} and reason <> 'unconfirmed'` : text;
+      const ids = await idsOf({ text: isMeant, values }, "created_at");
+      let revived = 0;
+      for (let nth = 0; nth < ids.length; nth += REVIVED_AT_ONCE)
+        revived += await revive(ids.slice(nth, nth + REVIVED_AT_ONCE));
+      return revived;
+    },
     discard: async (id) => (await remove(selected({ id }), 1)).length > 0,
   };
 
   return {
     deadLetters,
-    retried,
-    retryThese,
     /** Queues an event again, as it was, that another process holds and that was never sent. */
     async reviveInterrupted({ id }: OutboxEvent): Promise<void> {
       await revive([id], `reason = 'unconfirmed' and death like '%"ERR_INTERRUPTED"%'`, true);

@@ -106,7 +106,7 @@ describe("doctor", () => {
   it.each<[string, () => Promise<string[]>, RegExp]>([
     [
       "that nothing answers there",
-      async () => [...NOWHERE, "--session", "s1", "--send-test-click", "--last"],
+      async () => [...NOWHERE, "--session", "s1", "--send-test-click"],
       /the service does not answer: connect ECONNREFUSED /,
     ],
     [

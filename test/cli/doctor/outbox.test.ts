@@ -7,8 +7,7 @@ import { Stage } from "../../contract/stage.js";
 import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
-import { startService } from "../../helpers/service.js";
-import { sendClick, sendPayment, startSandbox } from "../../sandbox/helpers.js";
+import { startSandbox } from "../../sandbox/helpers.js";
 import { runCommand } from "../helpers.js";
 
 async function doctor(args: readonly string[], env: Record<string, string> = {}) {
@@ -133,36 +132,6 @@ describe("doctor --last", () => {
     await opened.close();
     expect((await doctor(["--outbox", directory, "--last"])).out).toContain(
       "note    no event was reported yet",
-    );
-  });
-
-  it("shows what a sandbox has recorded last, and whom it credits", async () => {
-    const sandbox = await startSandbox();
-    const here = ["--base-url", sandbox.url, "--client-id", String(sandbox.clientId), "--last"];
-    expect((await doctor(here)).out).toContain("note    the sandbox has recorded nothing yet");
-    await sendClick(sandbox);
-    await sendPayment(sandbox);
-    await sendPayment(sandbox, { customerEmail: "cy@shop.test", sessionId: "session-2" });
-    const { out } = await doctor(here);
-    expect(out.filter((line) => line.includes("recorded 2"))).toEqual([
-      expect.stringMatching(
-        new RegExp(`^note +recorded ${TIME}: a payment, credited to no affiliate: no-click`),
-      ),
-      expect.stringMatching(new RegExp(`^ok +recorded ${TIME}: a payment, credited to ALICE$`)),
-      expect.stringMatching(new RegExp(`^ok +recorded ${TIME}: a click, credited to ALICE$`)),
-    ]);
-  });
-
-  it.each([
-    { success: true },
-    { clicks: 1 },
-    { clicks: [], registrations: [null], payments: [] },
-    { clicks: [{ kind: "click", at: "now" }], registrations: [], payments: [] },
-  ])("says that a service has no ledger: it answers %j", async (answer) => {
-    const { url } = await startService(() => answer);
-    const { out } = await doctor(["--base-url", url, "--client-id", "42", "--last"]);
-    expect(out).toContainEqual(
-      expect.stringMatching(/^- +what the service has recorded last cannot be asked/),
     );
   });
 });
