@@ -83,5 +83,8 @@ function isSound({ id, destination, kind, createdAt, data }: Partial<OutboxEvent
   if (!/^[0-9a-f]{32}$/.test(String(id)) || !LEAST_URGENT_FIRST.includes(kind as EventKind)) return false;
   if (!Number.isSafeInteger(destination) || !Number.isSafeInteger(createdAt)) return false;
   if (typeof data !== "object" || data === null || Array.isArray(data)) return false;
-  return [data.clickId, data.sessionId].every((each) => each === undefined || typeof each === "string");
+  const fields: { clickId?: unknown; sessionId?: unknown; leadValue?: unknown; notBefore?: unknown } = data;
+  const { clickId = "", sessionId = "", leadValue = 0, notBefore = 0 } = fields;
+  if (!Number.isFinite(leadValue) || !Number.isSafeInteger(notBefore)) return false;
+  return typeof clickId === "string" && typeof sessionId === "string";
 }

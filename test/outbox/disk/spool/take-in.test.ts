@@ -213,6 +213,7 @@ test("the take-in of spools throws for no file, whatever is in it, and stores ea
       .constantFrom(
         ...[{ id: "no id" }, { kind: "refund" }, { kind: "constructor" }, { destination: "" }],
         ...[{ createdAt: "today" }, { data: null }, { data: [] }, { data: { clickId: 1 } }],
+        ...[{ data: { leadValue: {} } }, { data: { notBefore: 1e300 } }],
       )
       .map(changed),
   );
