@@ -116,7 +116,8 @@ export function copyInto(db: Database, target: string): number {
   // can read. Of two commands, one alone can make it.
   const copy = openSync(part, "wx", 0o600);
   try {
-    if (existsSync(target)) throw new Error(`EEXIST: there is a file ${target} already`);
+    if (existsSync(target))
+      throw Object.assign(new Error(`EEXIST: there is a file ${target} already`), { code: "EEXIST" });
     db.prepare("vacuum into ?").run(part);
     fsyncSync(copy);
     renameSync(part, target);

@@ -137,6 +137,7 @@ describe("backup", () => {
       appendFileSync(file, "ole");
     });
     expect(copyInto(one, target)).toBe(5);
+    expect(() => copyInto(other, target)).toThrow(expect.objectContaining({ code: "EEXIST" }));
     expect(readFileSync(target, "utf8")).toBe("whole");
     expect(readdirSync(dirname(target))).toEqual(["copy.db"]);
   });
