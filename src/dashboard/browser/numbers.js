@@ -19,24 +19,6 @@ const FAILURES = {
   dropped: ["lost", "dropped"],
 };
 
-const REASONS = {
-  "no-attribution": "the visitor brought no click id and no session id",
-  "not-referred": "no affiliate referred the visitor",
-  consent: "the visitor did not consent",
-  disabled: "the tracker is disabled",
-  prefetch: "the page was loaded ahead",
-  bot: "the visitor is a bot",
-  "not-a-page": "the request was for no page",
-  zero: "the amount was zero",
-  invalid: "what was reported is invalid",
-  full: "the outbox was full",
-  "visitor-full": "the visitor had too many clicks",
-  "dead-letters-full": "there were too many dead letters",
-  outbox: "the outbox did not take it",
-  closed: "the tracker was closed",
-  pick: "the host’s `pick` threw",
-};
-
 /** The endpoints that are paused, by their names. */
 export function pausedOf({ endpoints }) {
   return Object.keys(endpoints).filter((name) => endpoints[name].state === "paused");
@@ -137,9 +119,7 @@ export function NotReported({ unreported, skipped, dropped, failures }) {
     countsIn(counts).map(([reason, count]) => [what, reason, count]),
   );
   const words = (what, reason) =>
-    what === "unreported"
-      ? `a wrapped handler answered, and returned no ${reason}`
-      : (REASONS[reason] ?? reason);
+    what === "unreported" ? `a wrapped handler answered, and returned no ${reason}` : reason;
   return html`
     <section aria-labelledby="unreported-title">
       <h2 id="unreported-title">Not reported <span class="quiet">since this process started</span></h2>
