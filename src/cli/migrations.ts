@@ -6,7 +6,7 @@ import type { Terminal } from "./terminal.js";
 const help = `Usage: express-affiliate migrations [options]
 
 Prints the SQL that makes the Postgres outbox's tables, or the MySQL outbox's,
-to be run by hand (migrate: false):
+to be run by hand (migrate: false). It may be run again, as after an update:
 
   express-affiliate migrations | psql "$DATABASE_URL"
   express-affiliate migrations --mysql | mysql shop
@@ -15,8 +15,6 @@ to be run by hand (migrate: false):
   --mysql           of the MySQL outbox
   --prefix PREFIX   with --mysql: what the tables' names begin with
                     (default affiliate_)
-  --from N          leaves out what brings the tables to version N and before
-                    (default 0)
   --help            prints this
 
 Exit code: 0, or 2 if the arguments are wrong.`;
@@ -36,16 +34,12 @@ function migrationsFor(args: string[]): readonly string[] | undefined {
       schema: { type: "string" },
       mysql: { type: "boolean", default: false },
       prefix: { type: "string" },
-      from: { type: "string", default: "0" },
       help: { type: "boolean", short: "h" },
     },
   });
-  const { mysql, schema, prefix, from, help: isHelp } = values;
+  const { mysql, schema, prefix, help: isHelp } = values;
   if (isHelp) return undefined;
   if (mysql && schema !== undefined) throw new Error("--schema goes without --mysql; --prefix goes with it");
   if (!mysql && prefix !== undefined) throw new Error("--prefix goes with --mysql");
-  const migrations = mysql ? mysqlMigrations(prefix) : postgresMigrations(schema);
-  if (!/^\d+$/.test(from) || Number(from) > migrations.length)
-    throw new Error(`--from must be a version's number, 0 to ${migrations.length}`);
-  return migrations.slice(Number(from));
+  return mysql ? mysqlMigrations(prefix) : postgresMigrations(schema);
 }
