@@ -143,7 +143,7 @@ async function waitAtMost(timeoutMs: number, work: Promise<unknown>): Promise<vo
   over.abort();
 }
 
-const LOOK_MS = 50;
+const LOOK_MS = 10;
 
 /**
  * Makes a function that resolves once the process may freeze without losing the event: with a
@@ -177,10 +177,7 @@ export function createSafeToFreeze(parts: {
     // It may wait for an earlier event of its visitor, or another process may deliver it: polled,
     // because this process does not see that.
     const isSafe = () => outbox.durable && (hasEnded || outbox.idle === true);
-    for (let left = attemptMs; left > 0 && !isSafe(); left = deadline - monotonic()) {
-      const look = sleep(Math.min(LOOK_MS, left), undefined, { ref: false });
-      await (hasEnded ? look : Promise.race([attempt.promise, look]));
-    }
+    while (!isSafe() && monotonic() < deadline) await sleep(LOOK_MS, undefined, { ref: false });
     attempt.cancel();
   };
 }
