@@ -4,32 +4,30 @@ import { mark, span, time } from "../../../browser/pieces.js";
 import { post } from "./view.js";
 
 /** What each does; during it an app's events are `waiting`, or its payments `held`: they may have arrived. */
-const FAULTS = {
-  ok: ["The service answers.", "linked"],
-  down: ["The port refuses connections.", "waiting"],
-  slow: ["Requests are recorded at once and answered late.", "waiting"],
-  500: ["500 Internal Server Error; nothing is recorded.", "waiting"],
-  503: ["503 Service Unavailable; nothing is recorded.", "waiting"],
-  429: ["429 Too Many Requests and Retry-After; nothing is recorded.", "waiting"],
-  401: ["401 Unauthorized; nothing is recorded.", "waiting"],
-  hang: ["Requests are read and never answered; nothing is recorded.", "held"],
-  reset: ["Requests are read, then the connection is reset; nothing is recorded.", "held"],
-  "reset-after": ["Requests are recorded, then the connection is reset instead of an answer.", "held"],
-  garbage: ["The answer is not HTTP; nothing is recorded.", "held"],
-};
-// A number's name comes first in an object, whatever its place.
-const MODES = ["ok", ...Object.keys(FAULTS).filter((mode) => mode !== "ok")];
+const FAULTS = new Map([
+  ["ok", ["The service answers.", "linked"]],
+  ["down", ["The port refuses connections.", "waiting"]],
+  ["slow", ["Requests are recorded at once and answered late.", "waiting"]],
+  ["500", ["500 Internal Server Error; nothing is recorded.", "waiting"]],
+  ["503", ["503 Service Unavailable; nothing is recorded.", "waiting"]],
+  ["429", ["429 Too Many Requests and Retry-After; nothing is recorded.", "waiting"]],
+  ["401", ["401 Unauthorized; nothing is recorded.", "waiting"]],
+  ["hang", ["Requests are read and never answered; nothing is recorded.", "held"]],
+  ["reset", ["Requests are read, then the connection is reset; nothing is recorded.", "held"]],
+  ["reset-after", ["Requests are recorded, then the connection is reset instead of an answer.", "held"]],
+  ["garbage", ["The answer is not HTTP; nothing is recorded.", "held"]],
+]);
 
 export function Faults({ fault, problem }) {
   const { mode, until } = fault ?? {};
   // Not read out, or every second would be.
   const left = until && `${span(Math.max(0, Date.parse(until) - Date.now()))} left`;
-  const button = (name) => html`
+  const button = ([name, [does, state]]) => html`
     <p>
       <button type="button" aria-pressed=${name === mode} aria-describedby=${`does-${name}`} onClick=${() => set(name)}>
         ${name}
       </button>
-      <span id=${`does-${name}`} class="quiet">${mark(FAULTS[name][1])}${FAULTS[name][0]}</span>
+      <span id=${`does-${name}`} class="quiet">${mark(state)}${does}</span>
     </p>
   `;
   return html`
@@ -40,7 +38,7 @@ export function Faults({ fault, problem }) {
       </p>
       <details>
         <summary>Faults</summary>
-        <div id="modes">${MODES.map(button)}</div>
+        <div id="modes">${[...FAULTS].map(button)}</div>
         <p class="how">
           <label>for${" "}
             <select id="duration">
@@ -61,7 +59,7 @@ export function Faults({ fault, problem }) {
 }
 
 function inForce({ mode, since, until }) {
-  const [, state] = FAULTS[mode];
+  const [, state] = FAULTS.get(mode);
   if (mode === "ok") return html`${mark(state)}No fault: the service answers.`;
   const end = until ? html`, until ${time(until)}` : ", until told otherwise";
   return html`${mark(state)}<strong class=${state}>${mode}</strong> since ${time(since)}${end}`;
