@@ -85,7 +85,7 @@ export const NEWEST_VERSION = VERSIONS.length;
 /** The columns that hold texts. */
 export const TEXTS: ReadonlySet<string> = new Set(
   VERSIONS.flat().flatMap(({ columns }) =>
-    [...columns.matchAll(/(\w+) (?:TEXT|WORD|NAME)\b/g)].map(([, name = ""]) => name),
+    [...columns.matchAll(/\b(\w+) (?:TEXT|WORD|NAME)\b/g)].map(([, name = ""]) => name),
   ),
 );
 
