@@ -39,10 +39,12 @@ function storageOf(where: string): OutboxLocation["storage"] {
   return /^(mysql|mariadb):\/\//i.test(where) ? "mysql" : "disk";
 }
 
-/** @throws Error if the environment has no such variable. */
+/** A database's URL. @throws Error, which does not quote the value: it may hold a password in another form. */
 export function valueIn(env: Readonly<Record<string, string | undefined>>, variable: string): string {
   const value = env[variable];
   if (!value) throw new Error(`the environment variable ${variable} is not set`);
+  if (storageOf(value) === "disk")
+    throw new Error(`${variable} must hold a URL that begins with postgres:// or mysql://`);
   return value;
 }
 

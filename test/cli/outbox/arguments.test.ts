@@ -50,6 +50,7 @@ describe("the command `outbox`", () => {
     [["postgres://shop:1/pa55word@127.0.0.1/shop", "status"], "/ must be written %2F"],
     [["postgres://shop:a@pa55word?b@127.0.0.1/shop", "status"], "? %3F"],
     [["--url-env", "NONE", "status"], "the environment variable NONE is not set"],
+    [["--url-env", "DSN", "status"], "DSN must hold a URL that begins with postgres:// or mysql://"],
     [["--url-env", "DATABASE_URL"], "say what to do: status"],
     [["--url-env", "DATABASE_URL", DATABASE, "status"], "say what to do: status"],
     [["--nope"], "there is no option --nope"],
@@ -72,7 +73,7 @@ describe("the command `outbox`", () => {
     [[`--${DATABASE}`], "there is no option"],
     [["here", `--json=${DATABASE}`, "status"], "does not take an argument"],
   ])("refuses %j as usage", async (args, because) => {
-    const env = { DATABASE_URL: DATABASE };
+    const env = { DATABASE_URL: DATABASE, DSN: "host=db user=shop password=pa55word" };
     const { code, out, err } = await outbox(args, { env });
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain(because);
