@@ -20,14 +20,11 @@ export function sessionCookieName({
 }
 
 /**
- * What a middleware has parsed, and the rest from the header, without what cookie-parser has found
- * signed by the host. Of two cookies of one name the first counts, as in cookie-parser: browsers
- * send the one with the longer path first, then the older one.
+ * What a middleware has parsed, and the rest from the header. Of two cookies of one name the first
+ * counts, as in cookie-parser: browsers send the one with the longer path first, then the older one.
  */
-export function cookiesOf({ headers, cookies, signedCookies }: Request): Request["cookies"] {
-  const all = Object.assign(Object.create(null), cookiesIn(headers?.cookie));
-  for (const name of Object.keys(Object(signedCookies))) delete all[name];
-  return Object.assign(all, cookies);
+export function cookiesOf({ headers, cookies }: Request): Request["cookies"] {
+  return Object.assign(Object.create(null), cookiesIn(headers?.cookie), cookies);
 }
 
 /** The cookies in a Cookie header, as cookie-parser reads them. */

@@ -34,7 +34,10 @@ export function createKeepClickId(context: RequestContext) {
     function keep(req: Request, res: Response): void {
       const { ids, kept } = clickIdsIn(req, cookieName);
       const [id] = ids;
-      if (id === undefined || kept !== undefined || !isOpenedByPerson(req) || isLoadedAhead(req)) return;
+      if (id === undefined || !isOpenedByPerson(req) || isLoadedAhead(req)) return;
+      // Two come if the snippet sets its cookie for another domain, or a subdomain sets one.
+      if (kept !== undefined && ids.length > 1) warnOfTwoDomains();
+      if (kept !== undefined) return;
       if (!affiliateOf(req, context).consented || isBot(req, context)) return;
       // As it was sent: the snippet may not decode what it reads.
       const again = { name: cookieName, value: id, httpOnly: false };
@@ -48,6 +51,14 @@ export function createKeepClickId(context: RequestContext) {
         keepFromSharedCaches(head);
         for (const line of lines) head.setCookie(...line);
       });
+    }
+
+    function warnOfTwoDomains(): void {
+      journal.once(
+        "two domains",
+        `a browser sent two cookies \`${cookieName}\`, and the one that \`keepClickId\` has set counts. If the snippet sets its own for ` +
+          "another domain, give `keepClickId` that `domain`: later clicks do not count until then",
+      );
     }
 
     return function affiliateKeepClickId(req, res, next) {

@@ -216,7 +216,10 @@ export class Visitor implements RequestAffiliate {
   #readCookie(name: string): string | undefined {
     const { config, journal } = this.#context;
     if (config.signed) return signedCookie(this.#req, name, config.signed);
-    const value = (name === config.cookieName && onlyOurs(this.#req, name)) || this.#everyCookie[name];
+    // With the host's signature, a cookie holds no id, whenever cookie-parser has found that out.
+    const isSignedByHost = Object.hasOwn(Object(this.#req.signedCookies), name);
+    const cookies = isSignedByHost ? Object(this.#req.cookies) : this.#everyCookie;
+    const value = (name === config.cookieName && onlyOurs(this.#req, name)) || cookies[name];
     if (isTextOfNothing(value)) journal.noId(`the cookie \`${name}\``, value);
     return isVisitorId(value) ? value : undefined;
   }

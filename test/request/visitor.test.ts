@@ -135,6 +135,23 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     expect(new Set(body.map(JSON.stringify)).size).toBe(1);
   });
 
+  it("gives `consent` the cookies that the host has signed, too, as they were sent", async () => {
+    const consent: AffiliateOptions["consent"] = (_req, cookies) => cookies.optout === undefined;
+    const { peek } = await appWith({ consent }, (app, tracker) => {
+      app.use(cookieParser("secret"), tracker);
+    });
+    expect(await peek("svc_click_id=c1")).toEqual({ clickId: "c1" });
+    expect(await peek("svc_click_id=c1; optout=s:1.sig")).toEqual({});
+  });
+
+  it("takes no id from a cookie that cookie-parser finds signed after `consent` was asked", async () => {
+    const { tracker } = await appWith({ consent: () => true, session: "mine" }, () => {});
+    const app = express().use(tracker, (req, _res, next) => next(void req.affiliate?.clickId));
+    app.get("/", cookieParser("secret"), (req, res) => void res.json(req.affiliate?.snapshot()));
+    const { body } = await request(app).get("/").set("Cookie", "svc_click_id=c1; mine=s:x.bad");
+    expect(body).toEqual({ clickId: "c1" });
+  });
+
   it("leaves the host's cookie-parser, mounted later, its work, and what it has found signed alone", async () => {
     const { tracker, peek } = await appWith({ session: "mine" }, (app, tracker) => {
       app.use(cookieParser("secret"), tracker);
