@@ -70,6 +70,8 @@ export class EndpointHealth {
 
   /** When it last took an event, as this process or another one has seen. */
   #passedAt = Number.NEGATIVE_INFINITY;
+  /** By an attempt of this process: an outage that is over may be one whose letters were discarded. */
+  #provenUntil = Number.NEGATIVE_INFINITY;
   #passMs = 0;
   readonly #streak = new FailureStreak();
   readonly #savedProbes = new SavedProbes();
@@ -151,6 +153,7 @@ export class EndpointHealth {
   /** The endpoint has read an event and decided on it. */
   pass(ticket: Ticket, now: number): void {
     this.#passMs = now - ticket.beganAt;
+    this.#provenUntil = now + PROVEN_MS;
     this.#recover(now);
   }
 
@@ -301,7 +304,7 @@ export class EndpointHealth {
         anyEvents: Math.max(0, 1 - anyUnderWay),
       };
     }
-    const isProven = this.#apartMs === undefined || now < this.#passedAt + PROVEN_MS;
+    const isProven = this.#apartMs === undefined || now < this.#provenUntil;
     const limit = this.#isCareful || !isProven ? 1 : this.#limit;
     return { newEvents: 0, anyEvents: Math.max(0, limit - this.#underWay) };
   }

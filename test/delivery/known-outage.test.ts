@@ -226,6 +226,21 @@ test("an endpoint that has swallowed payments, and answers 500 then, is found ag
   expect(queuedIn(fleet)).toEqual([0, 0, 0]);
 }, 60_000);
 
+test("if the letters of an outage were discarded, 4 processes try one payment each", async () => {
+  const { clock, startProcesses, payFor, paymentsSent, end } = startFleet(swallowing, sharedDirectory);
+  const fleet = startProcesses(4);
+  await payFor(10 * MINUTE_MS, fleet);
+  const { deadLetters } = (fleet[0] as Process).outbox;
+  for (const { id } of await deadLetters.list()) await deadLetters.discard(id);
+  const before = paymentsSent();
+
+  await clock.pass(MINUTE_MS);
+
+  expect(paymentsSent() - before).toBeGreaterThan(0);
+  expect(paymentsSent() - before).toBeLessThanOrEqual(4);
+  await end(fleet);
+});
+
 test("a slow endpoint that answers costs nothing, and is not paused", async () => {
   const slow: Reply = { taken: true, afterMs: 3_000, status: 200, body: { success: true } };
   const { clock, startProcesses, payFor } = startFleet(() => slow);
