@@ -177,7 +177,11 @@ export function createSafeToFreeze(parts: {
     // It may wait for an earlier event of its visitor, or another process may deliver it: polled,
     // because this process does not see that.
     const isSafe = () => outbox.durable && (hasEnded || outbox.idle === true);
-    while (!isSafe() && monotonic() < deadline) await sleep(LOOK_MS, undefined, { ref: false });
+    while (!isSafe() && monotonic() < deadline) {
+      const look = sleep(LOOK_MS, undefined, { ref: false });
+      // At once if it ends: without another handle, the process ends before the timer.
+      await (hasEnded ? look : Promise.race([attempt.promise, look]));
+    }
     attempt.cancel();
   };
 }
