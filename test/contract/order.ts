@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { OutboxEvent } from "../../src/conversion/events.js";
-import { type Handed, retryIn } from "./recorder.js";
+import { type Handed, retryIn, until } from "./recorder.js";
 import { idsOf, paying, sample, stranger } from "./samples.js";
 import { REJECTED, type StageTests } from "./stage.js";
 
@@ -37,6 +37,25 @@ export function testOrder(it: StageTests): void {
     click.settle({ type: "delivered" });
     const sentinel = sample("click");
     await stage.add(sentinel);
+    await stage.delivers(sentinel);
+    session.settle({ type: "delivered" });
+    await stage.delivers(byBoth, after);
+  });
+
+  it("holds an event back for one that brought two visitors together, once the other visitor's events are gone", async (stage) => {
+    const { clickId, sessionId } = stranger();
+    const [byClick, bySession] = [sample("click", { clickId }), sample("payment", { sessionId })];
+    const byBoth = sample("registration", { clickId, sessionId });
+    await stage.add(byClick, bySession, byBoth);
+    stage.start();
+
+    const [session, click] = (await stage.take(2)) as [Handed, Handed];
+    assert.deepEqual(idsOf([session, click]), idsOf([bySession, byClick]));
+    click.settle({ type: "delivered" });
+    await until(() => stage.delivery.told.length === 1, "the verdict was not acted on");
+    const after = sample("payment", { clickId });
+    const sentinel = sample("click");
+    await stage.add(after, sentinel);
     await stage.delivers(sentinel);
     session.settle({ type: "delivered" });
     await stage.delivers(byBoth, after);

@@ -72,6 +72,8 @@ const NAMES = ["sessionId", "clickId"] as const;
 export class Queues {
   /** By the ids of their events. */
   readonly #visitors = { sessionId: new Map<string, Visitor>(), clickId: new Map<string, Visitor>() };
+  /** By ids that are another visitor's: those that have such an event, too. */
+  readonly #others = { sessionId: new Map<string, Set<Visitor>>(), clickId: new Map<string, Set<Visitor>>() };
   /** In the order in which they got their urgency, or their heads. */
   readonly #byUrgency = byKind(
     () => new LinkedList<Visitor, "urgencyBefore", "urgencyAfter">("urgencyBefore", "urgencyAfter"),
@@ -96,8 +98,12 @@ export class Queues {
     known?.entries.push(entry);
     for (const name of NAMES) {
       const id = data[name];
-      // An event that brings two visitors together leaves the other its id.
-      if (id !== undefined && !this.#visitors[name].has(id)) this.#visitors[name].set(id, visitor);
+      if (id === undefined) continue;
+      const owner = this.#visitors[name].get(id);
+      // An event that brings two visitors together leaves the other its id, as long as that one has it.
+      if (!owner) this.#visitors[name].set(id, visitor);
+      else if (owner !== visitor)
+        this.#others[name].set(id, (this.#others[name].get(id) ?? new Set()).add(visitor));
     }
     if (!known) this.#rise(visitor, kind, visitor.since);
     else if (isMoreUrgent(kind, known.urgency)) {
@@ -116,8 +122,8 @@ export class Queues {
     entry.visitor = undefined;
     for (const name of NAMES) {
       const id = entry.event.data[name];
-      if (id === undefined || this.#visitors[name].get(id) !== visitor) continue;
-      if (!entries.some(({ event }) => event.data[name] === id)) this.#visitors[name].delete(id);
+      if (id !== undefined && !entries.some(({ event }) => event.data[name] === id))
+        this.#giveUp(name, id, visitor);
     }
     if (nth > 0 || entries.length === 0) return;
     visitor.state = "untried";
@@ -169,6 +175,18 @@ export class Queues {
     if (kind !== "click" || !visitor || visitor.entries.length <= CLICKS_OF_A_VISITOR) return undefined;
     const clicks = visitor.entries.filter(({ event }) => event.kind === "click");
     return clicks.length > CLICKS_OF_A_VISITOR ? clicks.find(({ state }) => state === "waiting") : undefined;
+  }
+
+  /** It has no event with this id any more. */
+  #giveUp(name: (typeof NAMES)[number], id: string, visitor: Visitor): void {
+    const others = this.#others[name].get(id);
+    if (this.#visitors[name].get(id) === visitor) {
+      const [next] = others ?? [];
+      if (next) this.#visitors[name].set(id, next);
+      else this.#visitors[name].delete(id);
+      others?.delete(next as Visitor);
+    } else others?.delete(visitor);
+    if (others?.size === 0) this.#others[name].delete(id);
   }
 
   #leave(visitor: Visitor): void {
