@@ -107,8 +107,9 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     // Before space is made, so that no event is shed that this one waits for.
     join(entry);
     const crowded = queues.clickToShed(entry);
-    if (crowded) drop(crowded, "visitor-full");
-    return makeSpaceFor(entry);
+    const fits = makeSpaceFor(entry, crowded);
+    if (fits && crowded) drop(crowded, "visitor-full");
+    return fits;
   }
 
   function join(entry: Entry): void {
@@ -154,10 +155,13 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     if (oldest !== undefined) known.delete(oldest);
   }
 
-  /** Sheds no more than it takes. If all that may be shed is too little, forgets the event. */
-  function makeSpaceFor(entry: Entry): boolean {
-    let events = numberOf(queued) + scheduled.length - maxEvents;
-    let excess = bytes - maxBytes;
+  /**
+   * Sheds no more than it takes besides `crowded`, which goes if there is space then. If all that may be
+   * shed is too little, forgets the event.
+   */
+  function makeSpaceFor(entry: Entry, crowded?: Entry): boolean {
+    let events = numberOf(queued) + scheduled.length - maxEvents - (crowded ? 1 : 0);
+    let excess = bytes - maxBytes - (crowded?.size ?? 0);
     // Otherwise each event would look for the first victim among all dead letters.
     if (events <= 0 && excess <= 0) return true;
     const victims: Entry[] = [];

@@ -6,7 +6,7 @@ import { memoryOutbox } from "../../../src/outbox/memory/memory-outbox.js";
 import type { OutboxObserver } from "../../../src/outbox/outbox.js";
 import { sizeOf } from "../../../src/outbox/shedding.js";
 import { retryIn } from "../../contract/recorder.js";
-import { largeSample, scheduledSample } from "../../contract/samples.js";
+import { largeSample, sample, scheduledSample, stranger, withData } from "../../contract/samples.js";
 import { delivering, deliveringAll } from "../../helpers/deliver.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 import { heapAtRest } from "../../helpers/heap.js";
@@ -99,6 +99,16 @@ describe("a memory outbox that is full", () => {
     for (let n = 0; n < payments; n++) await add("payment");
     expect(await outbox.add(large)).toBe("full");
     expect(dropped).toEqual([]);
+  });
+
+  it("keeps a visitor's 100 clicks if another one would not fit in their place", async () => {
+    const { outbox, dropped } = start({ maxBytes: 100_000 });
+    const visitor = stranger();
+    for (let n = 0; n < 100; n++) expect(await outbox.add(sample("click", visitor))).toBe("queued");
+    const large = withData(sample("click", visitor), { clickedUrl: "x".repeat(50_000) });
+    expect(await outbox.add(large)).toBe("full");
+    expect(dropped).toEqual([]);
+    expect(outbox.counts().queued).toBe(100);
   });
 
   it("counts two bytes for each character of a text that is not Latin-1", () => {
