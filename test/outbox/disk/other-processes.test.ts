@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, symlinkSync } from "node:fs";
+import { copyFileSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createOwnerLocks } from "../../../src/outbox/disk/file/owner-locks.js";
@@ -132,6 +132,19 @@ test("the disk outbox has a lock that other processes can tell the end of, takes
   one.release();
   other.release();
   expect(locksOf(directory)).toEqual([]);
+});
+
+test("the disk outbox takes its lock anew if the directory was replaced by a copy of it", () => {
+  const { directory, one, other } = locks();
+  one.acquire();
+  const [name] = locksOf(directory) as [string];
+  const aside = scratchDirectory();
+  renameSync(join(directory, name), join(aside, name));
+  copyFileSync(join(aside, name), join(directory, name));
+  expect(other.isGone("one")).toBe(true);
+  one.acquire();
+  expect(other.isGone("one")).toBe(false);
+  one.release();
 });
 
 test("the disk outbox says once that a reader keeps SQLite's log from being emptied, and again after it was short", async () => {

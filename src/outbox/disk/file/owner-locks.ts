@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, rmSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { harmless } from "../../../shared/harmless.js";
 import { statIfThere } from "./access.js";
@@ -7,6 +7,8 @@ import { type Database, failureOf, openDatabase, whenFree } from "./sqlite.js";
 const SUFFIX = ".owner-";
 // The thread before this one may still be ending.
 const PATIENCE_MS = 1_000;
+// Some file systems give a file another number at each look.
+const MOST_TRIES = 10;
 
 export type OwnerLocks = ReturnType<typeof createOwnerLocks>;
 
@@ -16,7 +18,7 @@ export type OwnerLocks = ReturnType<typeof createOwnerLocks>;
  * from other containers too. A problem with a lock stops no delivery.
  */
 export function createOwnerLocks(path: string, { engine, owner }: { engine: string; owner: string }) {
-  let own: Database | undefined;
+  let own: { readonly db: Database; readonly ino: number } | undefined;
   const pathOf = (other: string) => `${path}${SUFFIX}${other}`;
 
   /** Returns the lock; `undefined` if another process has it. */
@@ -36,17 +38,22 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
 
   function acquire(): void {
     // Another process may have taken this one for ended before it had the lock, and removed the file.
-    while (!own || !statIfThere(pathOf(owner))) {
+    // Or a copy of the directory is in its place, and the lock is on the file that was moved away.
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      if (own && statIfThere(pathOf(owner))?.ino === own.ino) return;
       release();
-      // Closes it before locking it: closing it later would drop this process's own lock.
-      closeSync(openSync(pathOf(owner), "a", 0o600));
-      own = lock(owner, PATIENCE_MS);
-      if (!own) return;
+      const file = openSync(pathOf(owner), "a", 0o600);
+      const { ino } = fstatSync(file);
+      // Before locking it: closing it later would drop this process's own lock.
+      closeSync(file);
+      const db = lock(owner, PATIENCE_MS);
+      if (!db) return;
+      own = { db, ino };
     }
   }
 
   function release(): void {
-    if (own) drop(own, owner);
+    if (own) drop(own.db, owner);
     own = undefined;
   }
 
