@@ -42,7 +42,7 @@ export interface DiskOutboxOptions {
   readonly leaseMs?: number | undefined;
   /**
    * How many bytes of events may wait in memory, roughly, while the disk cannot be used; also the
-   * most bytes of the spool file. Default 64 MiB.
+   * most bytes of the spool file, which has 256 MiB at most. Default 64 MiB.
    */
   readonly maxMemoryBytes?: number | undefined;
 }

@@ -13,6 +13,8 @@ const LONG_BYTES = MIB;
 // Their lines are written anew within a few milliseconds.
 const FEW = 300;
 const RETRY_MS = 5_000;
+// A file is read as one text, and Node's longest has 512 MiB.
+const MOST_BYTES = 256 * MIB;
 // Looking costs as much as writing a line. Who removes a file has seen no change of it for longer.
 const LOOK_AFTER_MS = 100;
 
@@ -34,7 +36,8 @@ export function createSpool(
     readonly onTrouble: (error: Error | undefined) => void;
   },
 ) {
-  const { owner, maxBytes, clock, onTrouble } = parts;
+  const { owner, clock, onTrouble } = parts;
+  const maxBytes = Math.min(parts.maxBytes, MOST_BYTES);
   const waiting = new Set<OutboxEvent>();
   let files = 0;
   let file: SpoolFile | undefined;
@@ -143,6 +146,6 @@ export function createSpool(
 function tooLong(path: string, maxBytes: number): OutboxError {
   return new OutboxError(
     "ERR_AFFILIATE_DISK_FULL",
-    `diskOutbox: ${path} takes no events, and ${path}-spool holds ${maxBytes} bytes of them (maxMemoryBytes)`,
+    `diskOutbox: ${path} takes no events, and ${path}-spool holds ${maxBytes} bytes of them (maxMemoryBytes, at most 256 MiB)`,
   );
 }

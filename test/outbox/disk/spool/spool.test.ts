@@ -133,6 +133,14 @@ test("the spool says that it is full, and takes events again once few wait", asy
   expect(spool.isWhole).toBe(true);
 });
 
+test("the spool never grows beyond what can be read as one text, however much it may hold", () => {
+  const { spool, told, files, path } = setUp({ maxBytes: 2 ** 40 });
+  spool.add(largeSample("registration", 256 * MIB));
+  expect(told).toEqual([undefined, "ERR_AFFILIATE_DISK_FULL"]);
+  expect(files()).toHaveLength(1);
+  expect(statSync(path()).size).toBeLessThan(100);
+});
+
 test("the spool removes its file when it is closed, and leaves it if events wait", () => {
   const { spool, files } = setUp();
   const event = sample("payment");
