@@ -103,7 +103,7 @@ export function createQueue(
     remove: letters.evictOldest,
     onEvicted: (event) => onDropped(event, "dead-letters-full"),
   });
-  const settleIn = createSettle(database, { worker, rememberMs, queues });
+  const settleIn = createSettle(database, { worker, rememberMs, queues, underWay });
 
   /** Resolves to whether each verdict had an effect. */
   async function settle(settled: readonly Settlement[]): Promise<boolean[]> {
@@ -112,7 +112,8 @@ export function createQueue(
       (done) => settled.flatMap((each, nth) => (done[nth] === "done" ? leaving(each) : [])),
     );
     await reviveUnsent(settled);
-    for (const [{ seq }] of settled) underWay.delete(seq);
+    // What was released may have been claimed again meanwhile.
+    for (const [claim] of settled) if (underWay.get(claim.seq) === claim) underWay.delete(claim.seq);
     for (const [nth, [{ event }, verdict]] of settled.entries())
       if (verdict.type === "dead" && effects[nth] === "done") await evictFor(deathSizeOf(event, verdict));
     return effects.map((effect) => effect !== "none");

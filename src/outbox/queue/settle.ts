@@ -1,6 +1,6 @@
 import type { Verdict } from "../claim.js";
 import type { Database, Statements } from "./database.js";
-import type { QueueClaim } from "./leases.js";
+import type { QueueClaim, UnderWay } from "./leases.js";
 import type { createQueues, QueueRow } from "./queues.js";
 import { CLAIMED, RESTING, rankOf } from "./ranks.js";
 import { asciiJson, DEAD, forgotten, marks, QUEUED } from "./rows.js";
@@ -8,7 +8,7 @@ import { asciiJson, DEAD, forgotten, marks, QUEUED } from "./rows.js";
 export type Settlement = readonly [claim: QueueClaim, verdict: Verdict];
 
 /**
- * What a verdict has done. `lost`: another process has the event, or the verdict was acted on
+ * What a verdict has done. `lost`: another claim has the event, or the verdict was acted on
  * before, and the answer was lost.
  */
 export type Effect = "done" | "lost" | "none";
@@ -29,7 +29,8 @@ export function createSettle(
     worker,
     rememberMs,
     queues: visitors,
-  }: { worker: string; rememberMs: number; queues: ReturnType<typeof createQueues> },
+    underWay,
+  }: { worker: string; rememberMs: number; queues: ReturnType<typeof createQueues>; underWay: UnderWay },
 ) {
   const { events, queues, now } = words;
 
@@ -94,8 +95,11 @@ export function createSettle(
       tx,
       settled.map(([claim]) => claim),
     );
-    const isOwn = ({ visitor, seq }: QueueClaim) => {
+    const isOwn = (claim: QueueClaim) => {
+      const { visitor, seq } = claim;
       const queue = locked.get(visitor);
+      // This process, too, may have claimed it again since.
+      if ((underWay.get(seq) ?? claim) !== claim) return false;
       return queue?.turn === CLAIMED && queue.claimed_by === worker && queue.head === seq;
     };
     const owned = new Set(settled.filter(([claim]) => isOwn(claim)));

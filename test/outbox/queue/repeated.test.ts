@@ -1,9 +1,7 @@
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { createDialect } from "../../../src/outbox/disk/file/dialect.js";
-import { openFile } from "../../../src/outbox/disk/file/file.js";
+import { expect, test } from "vitest";
 import { createCounts } from "../../../src/outbox/queue/counts.js";
 import type { Database } from "../../../src/outbox/queue/database.js";
+import type { QueueClaim } from "../../../src/outbox/queue/leases.js";
 import { createQueue } from "../../../src/outbox/queue/queue.js";
 import { DEAD, DONE, SCHEDULED } from "../../../src/outbox/queue/rows.js";
 import { Scope } from "../../../src/outbox/queue/scope.js";
@@ -11,39 +9,38 @@ import type { Settlement } from "../../../src/outbox/queue/settle.js";
 import { systemClock } from "../../../src/shared/clock.js";
 import { DESTINATION, sample } from "../../contract/samples.js";
 import { capacityOf } from "../../helpers/deliver.js";
-import { engine } from "../../helpers/disk-store.js";
-import { scratchDirectory } from "../../helpers/scratch.js";
+import { sqliteServer } from "../../helpers/sqlite-server.js";
 
-/** A queue over a database whose calls are transactions of their own, as a server's are. */
+/** A queue as over a server, and what happens before each of its next transactions. */
 function setUp() {
-  const { db, close } = openFile(join(scratchDirectory(), "outbox.db"), { engine, maxBytes: 2 ** 26 });
-  onTestFinished(() => close());
-  const dialect = createDialect(() => Date.now());
-  dialect.use(db);
-  const left = { transactions: Number.POSITIVE_INFINITY };
-  const database: Database = {
-    ...dialect,
-    rows: (...asked) => dialect.pass(() => dialect.rows(...asked)),
-    write: (...asked) => dialect.pass(() => dialect.write(...asked)),
-    async transaction(work) {
-      if (left.transactions-- === 0) throw new Error("the connection was lost");
-      return dialect.pass(() => work(dialect));
-    },
+  const { db, database } = sqliteServer();
+  const before: (() => unknown)[] = [];
+  const transaction: Database["transaction"] = async (...asked) => {
+    await before.shift()?.();
+    return database.transaction(...asked);
   };
   const scope = new Scope(DESTINATION);
   const counts = createCounts(async () => [], scope);
-  const queue = createQueue(database, {
-    ...{ leaseMs: 60_000, rememberMs: 60_000, counts, scope, clock: systemClock },
-    ...{ maxDeadLetters: 10, maxDeadLetterBytes: 10_000, wake() {}, onDropped() {} },
-  });
+  const queue = createQueue(
+    { ...database, transaction },
+    {
+      ...{ leaseMs: 60_000, rememberMs: 60_000, counts, scope, clock: systemClock },
+      ...{ maxDeadLetters: 10, maxDeadLetterBytes: 10_000, wake() {}, onDropped() {} },
+    },
+  );
   const incoming = Array.from({ length: 3 }, () => ({ event: sample("payment"), report: "the same" }));
   return {
-    ...{ queue, counts, left },
+    ...{ queue, counts, before },
     append: () => queue.append(incoming),
     heads: () => db.prepare("select count(*) as number from queues").get().number,
     leave: (state: number) => db.exec(`update events set state = ${state}; delete from queues`),
   };
 }
+
+const nothing = () => {};
+const loseConnection = () => {
+  throw new Error("the connection was lost");
+};
 
 const QUEUED = ["queued", "queued", "queued"];
 
@@ -66,7 +63,7 @@ test.each([
 });
 
 test("what is settled again, because a revival failed after its commit, is counted once", async () => {
-  const { queue, counts, left, append } = setUp();
+  const { queue, counts, before, append } = setUp();
   await append();
   const [delivered, released] = await queue.claim(capacityOf(2));
   if (!delivered || !released) throw new Error("nothing was claimed");
@@ -76,8 +73,31 @@ test("what is settled again, because a revival failed after its commit, is count
     [released, { type: "release" }],
   ];
 
-  left.transactions = 1;
+  before.push(nothing, loseConnection);
   await expect(queue.settle(settled)).rejects.toThrow("the connection was lost");
   await queue.settle(settled);
   expect(counts.queued()).toBe(2);
+});
+
+test.each([
+  ["is not over yet", nothing],
+  ["is repeated, because a revival failed after its commit", loseConnection],
+])("what is claimed again while its release %s stays claimed", async (_, end) => {
+  const { queue, before, append } = setUp();
+  await append();
+  const [released] = await queue.claim(capacityOf(3));
+  if (!released) throw new Error("nothing was claimed");
+  released.leasedSince = undefined;
+  let again: QueueClaim[] = [];
+  before.push(nothing, async () => {
+    again = await queue.claim(capacityOf(3));
+    end();
+  });
+
+  const settle = () => queue.settle([[released, { type: "release" }]]);
+  await settle().catch(settle);
+
+  expect(again).toMatchObject([{ seq: released.seq }]);
+  expect(queue.underWay.get(released.seq)).toBe(again[0]);
+  expect(await queue.claim(capacityOf(3))).toEqual([]);
 });
