@@ -167,8 +167,9 @@ export function createClaims(
         visitors,
       );
       const own = rows.filter(({ visitor, seq, due_at, turn }) => {
-        const { candidate } = seen.get(visitor) as Chosen;
-        return turn !== CLAIMED && seq === candidate.head && due_at === candidate.due_at;
+        // A head that a person has changed may be another visitor's, or nobody's.
+        const candidate = seen.get(visitor)?.candidate;
+        return candidate && turn !== CLAIMED && seq === candidate.head && due_at === candidate.due_at;
       });
       if (own.length > 0) {
         await tx.write(

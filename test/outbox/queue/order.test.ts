@@ -1,6 +1,7 @@
 import type { Attribution, OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
 import type { DiskClaim } from "../../../src/outbox/disk/store/calls.js";
+import { DONE } from "../../../src/outbox/queue/rows.js";
 import { idsOf, sample, stranger } from "../../contract/samples.js";
 import { DELIVERED, type Disk, diskOf, REJECTED } from "../../helpers/disk-store.js";
 
@@ -83,4 +84,13 @@ test("a visitor's events of a lost file go after those of the new one, and befor
   await disk.append(next);
 
   expect(await deliverAll(disk)).toEqual(idsOf([...own, ...copied, next]));
+});
+
+test("a head that was delivered by hand holds up no other visitor", async () => {
+  const disk = diskOf();
+  const [head, other] = [sample("payment"), sample("payment")];
+  await disk.append(head, other);
+  disk.db.exec(`update events set state = ${DONE}, visitor = '' where id = '${head.id}'`);
+
+  expect(await disk.claim(2)).toMatchObject([{ event: other }]);
 });
