@@ -162,6 +162,8 @@ export function createQueueOutbox(
   }
 
   function pollSoon(): void {
+    // One comes soon: if each report in a transaction put it off, it might never come.
+    if (nextPollMs <= 2 * SOON_MS) return;
     nextPollMs = Math.min(SOON_MS, pollMs);
     poll?.hasten(pollInMs());
   }
