@@ -1,5 +1,6 @@
 import type { OutboxEvent } from "../../conversion/events.js";
 import type { Clock } from "../../shared/clock.js";
+import { setImmediate } from "../../shared/real-timers.js";
 import { hostRuns } from "../dead-letters.js";
 import { createDurable } from "../durable.js";
 import { noTransaction, type Outbox } from "../outbox.js";
@@ -63,6 +64,7 @@ export function createQueueOutbox(
   let areCautionsTold = false;
   let nextPollMs = pollMs;
   let poll: Repeated | undefined;
+  let settling: Promise<unknown> = Promise.resolve();
 
   const scope = new Scope();
   // Other client ids' events have bounds of their own.
@@ -70,7 +72,12 @@ export function createQueueOutbox(
   const queue = createQueue(database, {
     ...{ leaseMs, rememberMs, maxDeadLetters, maxDeadLetterBytes, counts, scope, clock },
     wake: () => wake(),
-    onDropped: (event, reason) => notify((to) => to.dropped(event, reason)),
+    onDropped(event, reason) {
+      const tell = () => notify((to) => to.dropped(event, reason));
+      // If it died in the same batch, listeners are told of that first.
+      if (reason === "dead-letters-full") void settling.then(() => setImmediate(tell));
+      else tell();
+    },
   });
   const isBusy = (error: unknown) => error === IS_BEHIND || database.isBusy(error);
   const append = createAppend({ name, clock, attempt, isBusy });
@@ -81,7 +88,11 @@ export function createQueueOutbox(
     onShed: (event) => notify((to) => to.dropped(event, "full")),
   });
   const settleTogether = inBatches<Settlement, boolean>(
-    (settled) => repeatWhereLost(() => queue.settle(settled), database.isLost),
+    (settled) => {
+      const effects = repeatWhereLost(() => queue.settle(settled), database.isLost);
+      settling = effects.catch(ignore);
+      return effects;
+    },
     { max: SETTLED_AT_ONCE },
   );
   const { outbox, wake, notify } = createDurable<QueueClaim>(
