@@ -39,6 +39,7 @@ export function createBound(options: {
   }
 
   return async function makeSpace(events) {
+    if (events.length > space() && counts.mayBeTooHigh()) await counts.take();
     if (events.length <= space()) return new Set(events);
     const fitting = new Set<OutboxEvent>();
     for (const kind of KINDS) {

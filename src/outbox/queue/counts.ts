@@ -55,6 +55,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, scope: S
   let recent: CountRow[] = [];
   /** How often the numbers were replaced by the server's. */
   let counted = 0;
+  let mayBeTooHigh = false;
   let taken = Promise.resolve();
 
   function sum(of: "number" | "bytes", isMeant: (row: CountRow) => boolean): number {
@@ -74,6 +75,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, scope: S
     // The server may have counted some of the recent. Too many is better than too few.
     for (const row of [...(await count()), ...recent]) addTo(fresh, row);
     counted++;
+    mayBeTooHigh = recent.length > 0;
     tally = fresh;
   }
 
@@ -87,14 +89,19 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, scope: S
     scheduled: (): number => sum("number", (row) => scope.has(row) && row.name === "scheduled"),
     dead: (): number => sum("number", (row) => scope.has(row) && isDead(row)),
     deadBytes: (): number => sum("bytes", (row) => scope.has(row) && isDead(row)),
+    /** Whether the numbers may be too high until the server counts again. */
+    mayBeTooHigh: (): boolean => mayBeTooHigh,
     sum,
     add,
     /** Runs work, and adds what it has changed. */
     async during<T>(work: () => Promise<T>, effect: (result: T) => readonly CountRow[]): Promise<T> {
       const before = counted;
       const result = await work();
-      // The server's numbers may lack already what has left meanwhile.
-      for (const each of effect(result)) if (each.number > 0 || counted === before) add(each);
+      for (const each of effect(result)) {
+        if (each.number > 0 || counted === before) add(each);
+        // The server's numbers may lack already what has left meanwhile.
+        else mayBeTooHigh = true;
+      }
       return result;
     },
     /** Makes the server count. Never two at once: the answers could come in the wrong order. */

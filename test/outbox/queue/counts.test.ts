@@ -1,6 +1,7 @@
 import type { OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { createBound } from "../../../src/outbox/queue/bound.js";
 import {
   type CountRow,
   changeOf,
@@ -133,6 +134,25 @@ test("the number of events, whenever it is counted, is never less than what wait
       expect(queued()).toBe(stored.size);
     }),
   );
+});
+
+test("an outbox neither sheds nor refuses an event because the server counted meanwhile", async () => {
+  const clicks = Array.from({ length: 8 }, () => sample("click"));
+  const added = clicks.map((event) => storedChange(event, Date.now()));
+  const meanwhile = [...added];
+  const counts = createCounts(async () => {
+    for (const each of meanwhile.splice(0)) counts.add(each);
+    return added.slice(0, 7);
+  }, new Scope(DESTINATION));
+  await counts.take();
+  const makeSpace = createBound({
+    ...{ maxEvents: 8, counts },
+    shed: () => Promise.reject(new Error("there is space")),
+    onShed: () => {},
+  });
+  const payment = sample("payment");
+
+  expect(await makeSpace([payment])).toEqual(new Set([payment]));
 });
 
 function ignore(): void {}
