@@ -124,7 +124,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     if (finding.type === "pass") passedAt[lane.endpoint] = clock.now();
     if (answer.type === "answer" && answer.isUnreadable) tellOnce(NO_JSON);
     watch.report(details);
-    if (outcome.type === "refused" && !othersPassed && !health.pauseAt(lane.endpoint, clock.monotonic())) {
+    if (outcome.type === "refused" && !othersPassed && !ticket.health.pauseAt(clock.monotonic())) {
       journal.refused(lane.endpoint, pauseReasonOf(answer), details().message);
     }
     return verdictOn(ended, isOfEvent);

@@ -76,7 +76,7 @@ export class EndpointHealth {
   readonly #streak = new FailureStreak();
   readonly #savedProbes = new SavedProbes();
   #outage: Outage | undefined;
-  #throttle: { readonly since: number; readonly until: number } | undefined;
+  #throttle: Pause | undefined;
   #suspectUntil = Number.NEGATIVE_INFINITY;
   /** An event was held as doubtful, and none was taken since. */
   #isCareful = false;
@@ -101,13 +101,13 @@ export class EndpointHealth {
   }
 
   pauseAt(now: number): Pause | undefined {
-    if (this.#throttle && now < this.#throttle.until) return { reason: "throttled", ...this.#throttle };
+    if (this.#isThrottled(now)) return this.#throttle;
     return this.#outage && { reason: this.#outage.reason, since: this.#outage.since, until: this.#probeAt };
   }
 
   /** The same, but what the service asked for lasts until an attempt shows that it is over. */
   reportedPauseAt(now: number): Pause | undefined {
-    return this.pauseAt(now) ?? (this.#throttle && { reason: "throttled", ...this.#throttle });
+    return this.pauseAt(now) ?? this.#throttle;
   }
 
   /** Since when it is silent to events that may not be sent twice: the status endpoint is asked. */
@@ -232,7 +232,7 @@ export class EndpointHealth {
     // If it was over long ago, nothing waited since, or another process has taken it.
     const isOld = this.#throttle && now - this.#throttle.until > FORGOTTEN_MS;
     const { since, until } = (!isOld && this.#throttle) || { since: now, until: now };
-    this.#throttle = { since, until: Math.max(now + forMs, until) };
+    this.#throttle = { reason: "throttled", since, until: Math.max(now + forMs, until) };
   }
 
   /** The origin was down: the endpoint starts again with one attempt at once. */

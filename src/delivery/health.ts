@@ -1,19 +1,16 @@
 import type { Capacity, Lane } from "../outbox/claim.js";
-import type { Unanswered } from "../outbox/outbox.js";
-import { byEndpoint, ENDPOINTS, type Endpoint } from "../service/endpoints.js";
+import { byEndpoint, type Endpoint } from "../service/endpoints.js";
 import { EndpointHealth, type Failure, type Ticket } from "./endpoint-health.js";
 import type { Pause } from "./outage.js";
 import { PROBES_APART_MS, probeMs } from "./when-again.js";
 
 /** What an attempt says of the service. */
-export type Finding =
-  /** An event was read and decided on. */
-  | { readonly type: "pass" }
-  | ({ readonly type: "failure" } & Failure)
-  | { readonly type: "pause"; readonly forMs: number }
-  | { readonly type: "unreachable" }
-  /** The attempt says something about its event alone. */
-  | { readonly type: "nothing" };
+export interface Finding extends Failure {
+  /** `pass`: an event was read and decided on. `nothing`: all that it says is about its event. */
+  readonly type: "pass" | "failure" | "pause" | "unreachable" | "nothing";
+  /** How long a pause is asked for. */
+  readonly forMs: number;
+}
 
 /** What the status endpoint said. `sick`: 5xx, or a pause. `gateway`: see `isOfGateway`. */
 export type StatusAnswer = "well" | "sick" | "gateway" | "silent" | "unreachable";
@@ -35,7 +32,7 @@ const UNREACHABLES_OF_AN_OUTAGE = 3;
  */
 export class Health {
   readonly #concurrency: number;
-  readonly #endpoints: Readonly<Record<Endpoint, EndpointHealth>>;
+  readonly endpoints: Readonly<Record<Endpoint, EndpointHealth>>;
   readonly #all: readonly EndpointHealth[];
   #unreachables = 0;
   /** Since when a gateway answers in the service's place: the status endpoint shows whether all is down. */
@@ -56,10 +53,10 @@ export class Health {
     this.#concurrency = concurrency;
     // Never all of them: if one endpoint is silent, the others have sockets left.
     const max = Math.max(1, Math.floor(concurrency * 0.75));
-    this.#endpoints = byEndpoint(
+    this.endpoints = byEndpoint(
       (name) => new EndpointHealth(name, { max, apartMs, holdsAmbiguous: holdsAmbiguous(name) }),
     );
-    this.#all = Object.values(this.#endpoints);
+    this.#all = Object.values(this.endpoints);
   }
 
   /** Which events may be sent now. */
@@ -73,14 +70,14 @@ export class Health {
   /** An event of this lane is about to be sent. `undefined`: the lane closed after the claim. */
   begin(lane: Lane, now: number): Ticket | undefined {
     if (this.#isDown) return undefined;
-    const endpoint = this.#endpoints[lane.endpoint];
+    const endpoint = this.endpoints[lane.endpoint];
     const ticket = endpoint.begin(lane, now, now >= this.#probesAt);
     if (ticket && endpoint.pauseAt(now)) this.#probesAt = now + PROBES_APART_MS;
     return ticket;
   }
 
   /** Ends an attempt, unless it has ended. Returns whether a failure may be the event's own fault, not the service's. */
-  end(ticket: Ticket, finding: Finding, now: number): boolean {
+  end(ticket: Ticket, finding: Finding | { type: "unreachable" | "nothing" }, now: number): boolean {
     const { health } = ticket;
     if (!ticket.isOpen) return true;
     ticket.isOpen = false;
@@ -108,20 +105,9 @@ export class Health {
     }
   }
 
-  /** See `EndpointHealth.learn`. */
-  learn(endpoint: Endpoint, unanswered: Unanswered, now: number): boolean {
-    return this.#endpoints[endpoint].learn(unanswered, now);
-  }
-
-  /** The endpoints that leave events without an answer that may not be sent twice. */
-  get silent(): readonly Endpoint[] {
-    return ENDPOINTS.filter((endpoint) => this.#endpoints[endpoint].silentSince !== undefined);
-  }
-
   /** When to ask the status endpoint; infinite if nothing depends on it, or it is being asked. */
   get askAt(): number {
-    const doubtSince = this.#downSince ?? this.#silentSince ?? this.#doubtedSince;
-    return this.#isAsking || doubtSince === undefined ? Number.POSITIVE_INFINITY : this.#askAt;
+    return this.#isAsking || this.#troubledSince === undefined ? Number.POSITIVE_INFINITY : this.#askAt;
   }
 
   /** The status endpoint is about to be asked. `asked` gets its answer. */
@@ -136,8 +122,7 @@ export class Health {
     else if (answer === "well" || answer === "sick") this.#answered(now);
     else if (answer === "gateway") this.#downSince ??= this.#doubtedSince;
     this.#doubtedSince = undefined;
-    const since = this.#downSince ?? this.#silentSince ?? now;
-    this.#askAt = now + Math.max(restMs, probeMs(now - since));
+    this.#askAt = now + Math.max(restMs, probeMs(now - (this.#troubledSince ?? now)));
     const answers = answer === "well";
     if (answers && !this.#statusAnswers) for (const endpoint of this.#all) endpoint.tryNow(now);
     this.#statusAnswers = answers;
@@ -154,21 +139,14 @@ export class Health {
     return { reason: "unreachable", since: this.#downSince, until: this.#askAt };
   }
 
-  pauseAt(endpoint: Endpoint, now: number): Pause | undefined {
-    return this.#endpoints[endpoint].pauseAt(now);
-  }
-
-  /** See `EndpointHealth.reportedPauseAt`. */
-  reportedPauseAt(endpoint: Endpoint, now: number): Pause | undefined {
-    return this.#endpoints[endpoint].reportedPauseAt(now);
-  }
-
   get #isDown(): boolean {
     return this.#downSince !== undefined;
   }
 
-  get #silentSince(): number | undefined {
-    return this.#all.map(({ silentSince }) => silentSince).find((since) => since !== undefined);
+  /** Since when something depends on the status endpoint. */
+  get #troubledSince(): number | undefined {
+    const silentSince = this.#all.map((endpoint) => endpoint.silentSince);
+    return [this.#downSince, ...silentSince, this.#doubtedSince].find((since) => since !== undefined);
   }
 
   /** The service itself has answered. */

@@ -25,14 +25,11 @@ export interface EndedAttempt {
 }
 
 interface Meaning {
-  readonly finding: (ended: EndedAttempt) => Finding;
+  readonly finding: Finding["type"];
   /** `isOfEvent`: whether a failure may be the event's own fault, and not the service's. */
   readonly verdict: (ended: EndedAttempt, isOfEvent: boolean) => Verdict;
 }
 
-const pass = (): Finding => ({ type: "pass" });
-const nothing = (): Finding => ({ type: "nothing" });
-const unreachable = (): Finding => ({ type: "unreachable" });
 const release = (): Verdict => ({ type: "release" });
 
 /**
@@ -40,15 +37,15 @@ const release = (): Verdict => ({ type: "release" });
  * readers, without what never left this process; a test compares the two.
  */
 const MEANINGS: Readonly<Record<Outcome["type"], Meaning>> = {
-  delivered: { finding: pass, verdict: delivered },
-  rejected: { finding: pass, verdict: dead("rejected") },
-  refused: { finding: failure, verdict: afterRefusal },
-  throttled: { finding: pause, verdict: afterPause },
-  failed: { finding: failure, verdict: markedRetry },
-  unreachable: { finding: unreachable, verdict: retry },
-  ambiguous: { finding: failure, verdict: holdOrRetry },
-  unsendable: { finding: nothing, verdict: dead("rejected") },
-  unsent: { finding: nothing, verdict: release },
+  delivered: { finding: "pass", verdict: delivered },
+  rejected: { finding: "pass", verdict: dead("rejected") },
+  refused: { finding: "failure", verdict: afterRefusal },
+  throttled: { finding: "pause", verdict: afterPause },
+  failed: { finding: "failure", verdict: markedRetry },
+  unreachable: { finding: "unreachable", verdict: retry },
+  ambiguous: { finding: "failure", verdict: holdOrRetry },
+  unsendable: { finding: "nothing", verdict: dead("rejected") },
+  unsent: { finding: "nothing", verdict: release },
 };
 
 /** An event refused so often while others pass is at fault. Chosen: no key is revoked so often. */
@@ -58,7 +55,15 @@ const FAILURES_OF_A_LONE_EVENT = 24;
 
 /** What an attempt says of the endpoint. Pure. */
 export function findingOf(ended: EndedAttempt): Finding {
-  return MEANINGS[ended.outcome.type].finding(ended);
+  const { claim, attempt, outcome } = ended;
+  return {
+    type: isAskedAlone(ended) ? "nothing" : MEANINGS[outcome.type].finding,
+    visitor: visitorOf(claim.event),
+    reason: pauseReasonOf(attempt),
+    isAmbiguous: outcome.type === "ambiguous",
+    isOfGateway: isOfGateway(attempt),
+    forMs: pauseMs(ended),
+  };
 }
 
 /** What becomes of an event after an attempt. Pure. */
@@ -88,21 +93,6 @@ export function interruption({ history }: Claim): Verdict {
 /** Whether the service may have taken the event before this attempt. */
 export function mayHaveBeenTaken({ history, interrupted }: Claim): boolean {
   return history.maybeTaken || interrupted;
-}
-
-function pause(ended: EndedAttempt): Finding {
-  if (isAskedAlone(ended)) return nothing();
-  return { type: "pause", forMs: pauseMs(ended) };
-}
-
-function failure({ claim, attempt, outcome }: EndedAttempt): Finding {
-  return {
-    type: "failure",
-    visitor: visitorOf(claim.event),
-    reason: pauseReasonOf(attempt),
-    isAmbiguous: outcome.type === "ambiguous",
-    isOfGateway: isOfGateway(attempt),
-  };
 }
 
 function delivered({ outcome }: EndedAttempt): Verdict {
@@ -166,6 +156,6 @@ function pauseMs({ outcome }: EndedAttempt): number {
 }
 
 /** Whether it asks for a pause again because of this event, and took others since the first. */
-function isAskedAlone({ claim, othersPassed }: EndedAttempt): boolean {
-  return claim.history.throttled && othersPassed;
+function isAskedAlone({ claim, outcome, othersPassed }: EndedAttempt): boolean {
+  return outcome.type === "throttled" && claim.history.throttled && othersPassed;
 }

@@ -36,21 +36,16 @@ const MOST_SAVED = 5;
  * until all others have tried.
  */
 export class SavedProbes {
-  #number = MOST_SAVED;
-  #at = Number.NEGATIVE_INFINITY;
+  /** When all five are saved again. */
+  #fullAt = Number.NEGATIVE_INFINITY;
 
   spend(now: number): void {
-    this.#number = this.#numberAt(now) - 1;
-    this.#at = now;
+    this.#fullAt = Math.max(this.#fullAt, now) + SAVED_PROBE_MS;
   }
 
   /** When the next one is there: now, or later. */
   nextAt(now: number): number {
-    return now + Math.max(0, 1 - this.#numberAt(now)) * SAVED_PROBE_MS;
-  }
-
-  #numberAt(now: number): number {
-    return Math.min(MOST_SAVED, this.#number + (now - this.#at) / SAVED_PROBE_MS);
+    return Math.max(now, this.#fullAt - (MOST_SAVED - 1) * SAVED_PROBE_MS);
   }
 }
 

@@ -42,7 +42,7 @@ export function createWatch(health: Health, options: WatchOptions) {
     try {
       const now = clock.monotonic();
       const read = await unanswered?.(endpoint);
-      if (!read || !health.learn(endpoint, read, now)) return;
+      if (!read || !health.endpoints[endpoint].learn(read, now)) return;
       report(() => ({ code: "", message: "another process on this storage had no answer" }));
       onCapacity();
       schedulePoll();
@@ -64,7 +64,8 @@ export function createWatch(health: Health, options: WatchOptions) {
     const now = clock.monotonic();
     if (health.askAt <= now) void ask();
     // Another process may have found that the endpoint has recovered.
-    for (const endpoint of health.silent) void look(endpoint);
+    for (const endpoint of ENDPOINTS)
+      if (health.endpoints[endpoint].silentSince !== undefined) void look(endpoint);
     harmless(onCapacity);
     schedulePoll();
   }
@@ -86,7 +87,8 @@ export function createWatch(health: Health, options: WatchOptions) {
   function report(details: () => Details): void {
     const now = clock.monotonic();
     compare("origin", health.originPause, now, details);
-    for (const endpoint of ENDPOINTS) compare(endpoint, health.reportedPauseAt(endpoint, now), now, details);
+    for (const endpoint of ENDPOINTS)
+      compare(endpoint, health.endpoints[endpoint].reportedPauseAt(now), now, details);
   }
 
   function compare(scope: PauseScope, pause: Pause | undefined, now: number, details: () => Details): void {
@@ -112,7 +114,7 @@ export function createWatch(health: Health, options: WatchOptions) {
     get endpoints(): Record<Endpoint, EndpointState> {
       const now = clock.monotonic();
       return byEndpoint((endpoint) => {
-        const pause = health.originPause ?? health.pauseAt(endpoint, now);
+        const pause = health.originPause ?? health.endpoints[endpoint].pauseAt(now);
         if (!pause) return { state: "open" };
         return { state: "paused", reason: pause.reason, pausedMs: Math.max(0, now - pause.since) };
       });
