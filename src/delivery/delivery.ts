@@ -18,7 +18,7 @@ import {
   verdictOn,
 } from "./meaning.js";
 import { BODY_MS, outcomeOf, pauseReasonOf } from "./outcome.js";
-import { type ConfirmReferral, ReferralCheck } from "./referral.js";
+import { type ConfirmReferral, createReferralCheck } from "./referral.js";
 import { createWatch, type WatchOptions } from "./watch.js";
 import { PROCESSES_APART_MS } from "./when-again.js";
 
@@ -56,7 +56,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const apartMs = options.unanswered && random() * PROCESSES_APART_MS;
   const health = new Health(concurrency, (endpoint) => isHeld(kindOf(endpoint)), apartMs);
   const watch = createWatch(health, options);
-  const referral = new ReferralCheck({ transport, calls, mode });
+  const referral = createReferralCheck({ transport, calls, mode, clock });
   /** When each endpoint last took an event, in milliseconds since the epoch. */
   const passedAt = byEndpoint(() => 0);
   const tellOnce = (line: string) => journal.once(line, line);
@@ -93,7 +93,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   /** Asks whether the event may be sent. If not, resolves to its verdict. */
   async function confirm(claim: Claim, ticket: Ticket): Promise<Verdict | undefined> {
-    const answer = await referral.ask(claim.event, clock);
+    const answer = await referral.ask(claim.event);
     if (answer.type === "referred") return undefined;
     if (answer.type === "not-referred") return { type: "skipped", reason: answer.type };
     if (answer.type === "not-asked") {

@@ -23,61 +23,54 @@ type Referral =
 /** Before which events the status endpoint is asked for a referral. */
 export type ConfirmReferral = "login-session" | "always" | "never";
 
-interface ReferralOptions {
-  readonly transport: Pick<Transport, "send">;
-  readonly calls: Calls;
-  readonly mode: ConfirmReferral;
-}
-
 /**
  * Asks the status endpoint (§4.5), by the session id alone, whether an affiliate referred the
  * visitor of an event: if none did, the customer's address is not sent.
  */
-export class ReferralCheck {
-  readonly #options: ReferralOptions;
+export function createReferralCheck(parts: {
+  readonly transport: Pick<Transport, "send">;
+  readonly calls: Calls;
+  readonly mode: ConfirmReferral;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+}) {
+  const { transport, calls, mode, clock } = parts;
   /** Since when it has not answered, by the monotonic clock. */
-  #failingSince: number | undefined;
+  let failingSince: number | undefined;
   /** Until when it is not asked. Answers to questions that were under way do not end that. */
-  #restsUntil = Number.NEGATIVE_INFINITY;
+  let restsUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(options: ReferralOptions) {
-    this.#options = options;
-  }
+  return {
+    isDue({ kind, data }: OutboxEvent): boolean {
+      // A click comes before any referral.
+      if (rowOf(kind).needsVisitorId === "never" || data.sessionId === undefined) return false;
+      // Every customer has a login session. A click id comes with an affiliate's link.
+      return mode === "always" || (mode === "login-session" && isByLoginSession(data));
+    },
 
-  isDue({ kind, data }: OutboxEvent): boolean {
-    const { mode } = this.#options;
-    // A click comes before any referral.
-    if (rowOf(kind).needsVisitorId === "never" || data.sessionId === undefined || mode === "never")
-      return false;
-    // Every customer has a login session. A click id comes with an affiliate's link.
-    return mode === "always" || isByLoginSession(data);
-  }
-
-  async ask({ data }: OutboxEvent, clock: Pick<Clock, "now" | "monotonic">): Promise<Referral> {
-    const { transport, calls } = this.#options;
-    const call = calls.status(data.sessionId as string);
-    const began = clock.monotonic();
-    if (began < this.#restsUntil) return { type: "not-asked", forMs: this.#restsUntil - began };
-    // While the endpoint fails, one question at a time probes whether it answers again.
-    const probeEndsBy = began + REFERRAL_WAIT_MS;
-    if (this.#failingSince !== undefined) this.#restsUntil = probeEndsBy;
-    const attempt = await transport.send(call, { bodyMs: BODY_MS });
-    if (this.#restsUntil === probeEndsBy) this.#restsUntil = began;
-    const outcome = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
-    if (!isAnswered(attempt, outcome)) {
-      const now = clock.monotonic();
-      this.#failingSince ??= began;
-      const askedMs = outcome.type === "throttled" ? outcome.retryAfterMs : 0;
-      const restMs = Math.max(askedMs, probeMs(now - this.#failingSince));
-      this.#restsUntil = Math.max(this.#restsUntil, now + restMs);
-      return { type: "later", attempt };
-    }
-    this.#failingSince = undefined;
-    const { status, body } = attempt;
-    if (status === 404) return { type: "not-referred" };
-    if (status >= 300) return { type: "unanswered", attempt };
-    return { type: hasAffiliate(body) ? "referred" : "not-referred" };
-  }
+    async ask({ data }: OutboxEvent): Promise<Referral> {
+      const call = calls.status(data.sessionId as string);
+      const began = clock.monotonic();
+      if (began < restsUntil) return { type: "not-asked", forMs: restsUntil - began };
+      // While the endpoint fails, one question at a time probes whether it answers again.
+      const probeEndsBy = began + REFERRAL_WAIT_MS;
+      if (failingSince !== undefined) restsUntil = probeEndsBy;
+      const attempt = await transport.send(call, { bodyMs: BODY_MS });
+      if (restsUntil === probeEndsBy) restsUntil = began;
+      const outcome = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
+      if (!isAnswered(attempt, outcome)) {
+        const now = clock.monotonic();
+        failingSince ??= began;
+        const askedMs = outcome.type === "throttled" ? outcome.retryAfterMs : 0;
+        restsUntil = Math.max(restsUntil, now + Math.max(askedMs, probeMs(now - failingSince)));
+        return { type: "later", attempt };
+      }
+      failingSince = undefined;
+      const { status, body } = attempt;
+      if (status === 404) return { type: "not-referred" };
+      if (status >= 300) return { type: "unanswered", attempt };
+      return { type: hasAffiliate(body) ? "referred" : "not-referred" };
+    },
+  };
 }
 
 /**
