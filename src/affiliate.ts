@@ -25,7 +25,7 @@ import { checkUndici } from "./service/connections.js";
 import { idempotencyKeys } from "./service/idempotency.js";
 import { createTransport } from "./service/transport.js";
 import { type Clock, systemClock } from "./shared/clock.js";
-import { detached, inOwnContext } from "./shared/own-context.js";
+import { detached } from "./shared/own-context.js";
 import { presentable } from "./shared/secret.js";
 import { VERSION } from "./shared/version.js";
 import { createSafeToFreeze, createShutdown } from "./shutdown.js";
@@ -70,7 +70,7 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
   // First: an outbox that cannot be opened throws.
   if (enabled) {
     checkUndici();
-    inOwnContext(start);
+    detached(start)();
   }
 
   function start(): void {

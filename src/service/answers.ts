@@ -21,34 +21,26 @@ export interface ClickAnswer {
   readonly message?: string | undefined;
 }
 
-/** The answer to a registration by click id (§4.2). @inline */
-export interface RegistrationAnswer {
-  /** The service's own number for the registration. */
+/** The answer to a registration by session id (§4.3). Unspecified: read as §4.4's. @inline */
+export interface RegistrationLeadAnswer {
+  /** The service's own number for the registration or payment. */
   readonly leadId?: ServiceId | undefined;
-  /** The click id of the request. */
-  readonly clickId?: ServiceId | undefined;
   /** The service's confirmation, for people. */
   readonly message?: string | undefined;
 }
 
-/** The answer to a registration by session id (§4.3). Unspecified: read as §4.4's. @inline */
-export interface RegistrationLeadAnswer {
-  /** The service's own number for the registration. */
-  readonly leadId?: ServiceId | undefined;
-  /** The service's confirmation, for people. */
-  readonly message?: string | undefined;
+/** The answer to a registration by click id (§4.2). @inline */
+export interface RegistrationAnswer extends RegistrationLeadAnswer {
+  /** The click id of the request. */
+  readonly clickId?: ServiceId | undefined;
 }
 
 /** The answer to a payment (§4.4). @inline */
-export interface PaymentAnswer {
-  /** The service's own number for the payment. */
-  readonly leadId?: ServiceId | undefined;
+export interface PaymentAnswer extends RegistrationLeadAnswer {
   /** The amount as the service has taken it, in major units. */
   readonly leadValue?: number | undefined;
   /** `TRACKING_API` for payments that are reported this way. */
   readonly conversionSource?: string | undefined;
-  /** The service's confirmation, for people. */
-  readonly message?: string | undefined;
 }
 
 /** The answer to a status request (§4.5). Fields left out or sent as null are `undefined`. */

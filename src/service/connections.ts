@@ -6,17 +6,12 @@ import { peerPlaces, resolvePeer } from "../shared/peer.js";
 import { timersAreFaked } from "../shared/real-timers.js";
 import { type DispatcherOptions, dispatcherTo, type Undici } from "./dispatcher.js";
 
-/** Connections to the service. The first use loads undici. */
-interface Connections {
-  /** Loads undici now, if events will be sent. */
-  prepare(): void;
-  /** Never throws: the handler gets the error. */
-  dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
-  close(): Promise<void>;
-}
-
-/** @throws OptionsError if the environment's proxy has no usable address. */
-export function createConnections(options: DispatcherOptions): Connections {
+/**
+ * Connections to the service. The first use loads undici.
+ *
+ * @throws OptionsError if the environment's proxy has no usable address.
+ */
+export function createConnections(options: DispatcherOptions) {
   const makeDispatcher = dispatcherTo(options);
   let opening: Promise<void> | undefined;
   // Undici waits for a timer before it reuses a connection, so with fake timers each call gets a
@@ -34,29 +29,28 @@ export function createConnections(options: DispatcherOptions): Connections {
 
   const destroy = () => Promise.all([pools?.kept.destroy(), pools?.fresh.destroy()]);
 
-  function dispatchNow(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+  /** Never throws: the handler gets the error. */
+  function dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    const fail = (error: unknown) => handler.onResponseError?.(undefined as never, errorFrom(error));
+    if (!pools) {
+      open().then(() => dispatch(request, handler), fail);
+      return;
+    }
     const isFaked = timersAreFaked();
     try {
-      pools?.[isFaked ? "fresh" : "kept"].dispatch({ ...request, reset: isFaked }, handler);
+      pools[isFaked ? "fresh" : "kept"].dispatch({ ...request, reset: isFaked }, handler);
     } catch (error) {
-      handler.onResponseError?.(undefined as never, errorFrom(error));
+      fail(error);
     }
   }
 
-  // If undici cannot be loaded, each request fails with the reason.
+  /** Loads undici now. If it cannot be loaded, each request fails with the reason. */
   const prepare = () => void open().catch(() => {});
   if (isInJest()) prepare();
 
   return {
     prepare,
-    dispatch(request, handler) {
-      if (pools) dispatchNow(request, handler);
-      else
-        open().then(
-          () => dispatchNow(request, handler),
-          (error) => handler.onResponseError?.(undefined as never, errorFrom(error)),
-        );
-    },
+    dispatch,
     async close() {
       isClosed = true;
       const destroyed = destroy();

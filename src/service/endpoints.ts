@@ -6,10 +6,6 @@ export type { Endpoint };
 /** The endpoints that events are sent to (§4.4, §4.2, §4.3, §4.1), the most urgent first. */
 export const ENDPOINTS: readonly Endpoint[] = KINDS.flatMap((kind) => rowOf(kind).endpoints);
 
-const KIND_OF = Object.fromEntries(
-  KINDS.flatMap((kind) => rowOf(kind).endpoints.map((endpoint) => [endpoint, kind])),
-) as Readonly<Record<Endpoint, EventKind>>;
-
 /** One value for each endpoint. */
 export function byEndpoint<T>(of: (endpoint: Endpoint) => T): Record<Endpoint, T> {
   return Object.fromEntries(ENDPOINTS.map((name) => [name, of(name)])) as Record<Endpoint, T>;
@@ -22,7 +18,8 @@ export function endpointOf({ kind, data }: Pick<OutboxEvent, "kind" | "data">): 
 }
 
 export function kindOf(endpoint: Endpoint): EventKind {
-  return KIND_OF[endpoint];
+  const isOf = (kind: EventKind) => (rowOf(kind).endpoints as readonly Endpoint[]).includes(endpoint);
+  return KINDS.find(isOf) as EventKind;
 }
 
 /** What is paused: the whole service, or one of its endpoints. @inline */

@@ -10,19 +10,11 @@ class OwnContext extends AsyncResource {
 const ownContext = new OwnContext("express-affiliate");
 
 /**
- * Calls a function in no request's async context. Events of many visitors share timers, sockets and
- * transactions, so none of these may run under one visitor's trace.
+ * The same function, always called in no request's async context. Events of many visitors share
+ * timers, sockets and transactions, so none of these may run under one visitor's trace.
  */
-export function inOwnContext<Args extends unknown[], Result>(
-  call: (...args: Args) => Result,
-  ...args: Args
-): Result {
-  return ownContext.runInAsyncScope(call, undefined, ...args);
-}
-
-/** The same function, always called in no request's async context. */
 export function detached<Args extends unknown[], Result>(
   call: (...args: Args) => Result,
 ): (...args: Args) => Result {
-  return (...args) => inOwnContext(call, ...args);
+  return (...args) => ownContext.runInAsyncScope(call, undefined, ...args);
 }

@@ -1,12 +1,10 @@
 import { join } from "node:path";
 
-// Not imported: webpack would bundle a module that is required at run time.
-const { createRequire } = process.getBuiltinModule("node:module");
-
-/** `require` as it works in this file or directory. */
-export function requireFrom(place: string): NodeJS.Require {
-  return createRequire(place);
-}
+/**
+ * `require` as it works in a file or directory. Not imported: webpack would bundle a module that is
+ * required at run time.
+ */
+export const requireFrom = process.getBuiltinModule("node:module").createRequire;
 
 // A bundle that is an ES module has no `__filename`.
 const thisFile = typeof __filename === "undefined" ? undefined : __filename;
