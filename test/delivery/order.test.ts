@@ -88,16 +88,3 @@ it("whatever the service does, an event goes out only when every earlier one of 
     { numRuns: 150 },
   );
 });
-
-it("delivery has a visitor wait for no other's retry", async () => {
-  const { clock, service, add, outbox } = startDelivery({
-    reply: ({ body }) => ((body as { clickId?: string }).clickId === "slow" ? says(500) : yes),
-  });
-  for (let n = 0; n < 100; n++) {
-    await add("click", { clickId: "slow" });
-    await add("click", { clickId: `c${n}` });
-  }
-  await clock.pass(1_000);
-  expect(service.taken).toHaveLength(100);
-  expect(outbox.counts().queued).toBe(100);
-});

@@ -85,6 +85,23 @@ describe("a request whose head never left", () => {
     expect(service.requests).toHaveLength(2);
   });
 
+  it("is not sent if it must not be by the time that a connection is free", async () => {
+    let isHeld = true;
+    const service = await faultyService({
+      onRequest(...args) {
+        isHeld = false;
+        answering(200)(...args);
+      },
+    });
+    const transport = transportTo(service.url, { connections: 1 });
+    const first = transport.send(post);
+    const attempt = await transport.send(post, { mayLeave: () => isHeld });
+    expect([judge(await first), judge(attempt), codeOf(attempt)]).toEqual([
+      ...["delivered", "unsent", "ERR_CLAIM_LOST"],
+    ]);
+    expect(service.requests).toHaveLength(1);
+  });
+
   it("is known never to be sendable if undici cannot send it at all, or if its body is no JSON", async () => {
     const service = await faultyService();
     const attempt = await transportTo(service.url).send({ ...post, idempotencyKey: "two\nlines" });
@@ -359,10 +376,4 @@ describe("abort", () => {
     expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
     expect(service.connections.total).toBe(0);
   });
-});
-
-it("a base URL may have a path, with a slash at its end or without", async () => {
-  const service = await faultyService();
-  for (const end of ["/", ""]) await transportTo(`${service.url}/below${end}`).send(post);
-  expect(service.requests.map(({ path }) => path)).toEqual(Array(2).fill(`/below${post.path}`));
 });
