@@ -6,7 +6,7 @@ export interface Paid {
   readonly id: string;
   readonly minor: number;
   readonly currency?: string;
-  readonly customer?: string;
+  readonly customer?: string | undefined;
   readonly email?: string;
   /** What `metadata` wrote. */
   readonly affiliate?: string;
@@ -47,59 +47,31 @@ const paid: Paid = { id, minor: 1_990, currency: "EUR" };
 const stripe = {
   charge: ({ id, minor, currency = "EUR", customer, email, affiliate }: Paid, fields = {}) => ({
     id,
-    object: "charge",
     amount: minor,
     amount_captured: minor,
     amount_refunded: 0,
     captured: true,
     currency: currency.toLowerCase(),
     customer: customer ?? null,
-    billing_details: { address: null, email: email ?? null, name: null, phone: null, tax_id: null },
-    receipt_email: null,
+    billing_details: { email: email ?? null },
     metadata: affiliate === undefined ? {} : { affiliate },
-    payment_intent: `pi_${id}`,
-    refunded: false,
-    status: "succeeded",
     ...fields,
   }),
-  event: (type: string, object: object) => ({
-    id: "evt_1",
-    object: "event",
-    api_version: "2026-10-28.endive",
-    created: 1_795_000_000,
-    data: { object },
-    livemode: false,
-    type,
-  }),
+  event: (type: string, object: object) => ({ api_version: "2026-10-28.endive", data: { object }, type }),
 };
 
 const paypal = {
-  event: (event_type: string, resource: object) => ({
-    id: "WH-1",
-    event_version: "1.0",
-    resource_version: "2.0",
-    event_type,
-    resource,
-  }),
+  event: (event_type: string, resource: object) => ({ event_type, resource }),
   capture: ({ id, minor, currency = "EUR", customer, affiliate }: Paid) => ({
     id,
     amount: { value: decimal(minor), currency_code: currency },
-    final_capture: true,
-    ...(affiliate !== undefined && { custom_id: affiliate }),
-    supplementary_data: { related_ids: { ...(customer !== undefined && { order_id: customer }) } },
-    status: "COMPLETED",
-    links: [{ rel: "self", method: "GET", href: `https://api.paypal.com/v2/payments/captures/${id}` }],
+    custom_id: affiliate,
+    supplementary_data: { related_ids: { order_id: customer } },
   }),
 };
 
 const paddle = {
-  event: (event_type: string, data: object) => ({
-    event_id: "evt_1",
-    event_type,
-    occurred_at: "2026-11-01T00:00:00Z",
-    notification_id: "ntf_1",
-    data,
-  }),
+  event: (event_type: string, data: object) => ({ event_type, data }),
   adjustment: ({ id, currency = "EUR" }: Paid, { nth, minor, soFar }: Returned, fields = {}) => ({
     id: `adj_${nth}`,
     action: "refund",
@@ -107,27 +79,22 @@ const paddle = {
     transaction_id: id,
     currency_code: currency,
     status: "approved",
-    totals: { subtotal: String(minor), tax: "0", total: String(minor), currency_code: currency },
+    totals: { total: String(minor) },
     ...fields,
   }),
 };
 
 const lemonSqueezy = {
   event: (event_name: string, { id, affiliate }: Paid, attributes: object, type = "orders") => ({
-    meta: { event_name, test_mode: true, ...(affiliate !== undefined && { custom_data: { affiliate } }) },
+    meta: { event_name, ...(affiliate !== undefined && { custom_data: { affiliate } }) },
     data: { type, id, attributes },
   }),
   order: ({ minor, currency = "EUR", customer, email }: Paid, fields = {}) => ({
-    store_id: 1,
     customer_id: customer ?? null,
     user_email: email ?? null,
     currency,
-    currency_rate: "1.25",
     total: minor,
     total_usd: Math.round(minor * 1.25),
-    refunded: false,
-    refunded_amount: 0,
-    refunded_amount_usd: 0,
     status: "paid",
     ...fields,
   }),
@@ -151,12 +118,11 @@ const mollie = {
   payment: ({ id, minor, currency = "EUR", customer, email, affiliate }: Paid, fields = {}) => ({
     resource: "payment",
     id,
-    mode: "test",
     status: "paid",
     amount: { currency, value: decimal(minor) },
     amountRefunded: { currency, value: "0.00" },
-    ...(customer !== undefined && { customerId: customer }),
-    ...(email !== undefined && { billingAddress: { email } }),
+    customerId: customer,
+    billingAddress: { email },
     metadata: affiliate === undefined ? null : { affiliate },
     ...fields,
   }),
@@ -164,42 +130,29 @@ const mollie = {
 
 const razorpay = {
   event: (event: string, payload: object) => ({
-    entity: "event",
-    account_id: "acc_1",
     event,
-    contains: Object.keys(payload),
     payload: Object.fromEntries(Object.entries(payload).map(([name, entity]) => [name, { entity }])),
   }),
   payment: ({ id, minor, currency = "EUR", customer, email, affiliate }: Paid, fields = {}) => ({
     id,
-    entity: "payment",
     amount: minor,
     currency,
-    status: "captured",
-    captured: true,
-    amount_refunded: 0,
-    refund_status: null,
     email: email ?? null,
-    ...(customer !== undefined && { customer_id: customer }),
+    customer_id: customer,
     notes: affiliate === undefined ? [] : { affiliate },
     ...fields,
   }),
 };
 
 const square = {
-  event: (type: string, name: string, object: object) => ({
-    merchant_id: "m1",
-    type,
-    event_id: "e1",
-    data: { type: name, id: "1", object: { [name]: object } },
-  }),
+  event: (type: string, name: string, object: object) => ({ type, data: { object: { [name]: object } } }),
   payment: ({ id, minor, currency = "EUR", customer, email }: Paid, fields = {}) => ({
     id,
     status: "COMPLETED",
     amount_money: { amount: minor, currency },
     total_money: { amount: minor + 200, currency },
-    ...(customer !== undefined && { customer_id: customer }),
-    ...(email !== undefined && { buyer_email_address: email }),
+    customer_id: customer,
+    buyer_email_address: email,
     ...fields,
   }),
 };
@@ -207,15 +160,12 @@ const square = {
 const adyen = {
   item: ({ id, minor, currency = "EUR", customer, email, affiliate }: Paid, fields = {}) => ({
     additionalData: {
-      ...(customer !== undefined && { "recurring.shopperReference": customer }),
-      ...(email !== undefined && { shopperEmail: email }),
-      ...(affiliate !== undefined && { "metadata.affiliate": affiliate }),
+      "recurring.shopperReference": customer,
+      shopperEmail: email,
+      "metadata.affiliate": affiliate,
     },
     amount: { currency, value: minor },
     eventCode: "AUTHORISATION",
-    eventDate: "2026-11-01T00:00:00+01:00",
-    merchantAccountCode: "Shop",
-    ...(customer === undefined && { merchantReference: "" }),
     pspReference: id,
     success: "true",
     ...fields,
@@ -232,17 +182,11 @@ export const bodies: Record<Gateway, Bodies> = {
         stripe.charge(paid, { amount_refunded: soFar, refunded: soFar === paid.minor }),
       ),
     dispute: ({ id, minor, currency = "EUR" }) =>
-      stripe.event("charge.dispute.created", {
-        id: "dp_1",
-        object: "dispute",
-        amount: minor,
-        charge: id,
-        currency: currency.toLowerCase(),
-      }),
+      stripe.event("charge.dispute.created", { id: "dp_1", amount: minor, charge: id, currency }),
     notTaken: [
       stripe.event("charge.succeeded", stripe.charge(paid, { captured: false, amount_captured: 0 })),
       stripe.event("charge.refunded", stripe.charge(paid, { captured: false, amount_captured: 0 })),
-      stripe.event("invoice.paid", { id: "in_1", object: "invoice", amount_paid: 1_990 }),
+      stripe.event("invoice.paid", { id: "in_1", amount_paid: 1_990 }),
     ],
     fields: {
       type: "type",
@@ -258,13 +202,10 @@ export const bodies: Record<Gateway, Bodies> = {
       paypal.event("PAYMENT.CAPTURE.REFUNDED", {
         id: `R${nth}`,
         amount: { value: decimal(minor), currency_code: currency },
-        seller_payable_breakdown: {
-          total_refunded_amount: { value: decimal(soFar), currency_code: currency },
-        },
-        status: "COMPLETED",
+        seller_payable_breakdown: { total_refunded_amount: { value: decimal(soFar) } },
         links: [
-          { rel: "self", method: "GET", href: `https://api.paypal.com/v2/payments/refunds/R${nth}` },
-          { rel: "up", method: "GET", href: `https://api.paypal.com/v2/payments/captures/${id}` },
+          { rel: "self", href: `https://api.paypal.com/v2/payments/refunds/R${nth}` },
+          { rel: "up", href: `https://api.paypal.com/v2/payments/captures/${id}` },
         ],
       }),
     dispute: ({ id, minor, currency = "EUR" }) =>
@@ -290,11 +231,10 @@ export const bodies: Record<Gateway, Bodies> = {
     sale: ({ id, minor, currency = "EUR", customer, affiliate }) =>
       paddle.event("transaction.completed", {
         id,
-        status: "completed",
         customer_id: customer ?? null,
         custom_data: affiliate === undefined ? null : { affiliate },
         currency_code: currency,
-        details: { totals: { total: String(minor), grand_total: String(minor), currency_code: currency } },
+        details: { totals: { grand_total: String(minor) } },
       }),
     refund: (paid, returned) => paddle.event("adjustment.updated", paddle.adjustment(paid, returned)),
     dispute: (paid) =>
@@ -359,12 +299,11 @@ export const bodies: Record<Gateway, Bodies> = {
       }),
     dispute: ({ id, minor, currency = "EUR" }) => ({
       kind: "dispute_opened",
-      timestamp: "2026-11-01T00:00:00Z",
       dispute: {
         id: "d1",
         amountDisputed: decimal(minor),
         currencyIsoCode: currency,
-        transaction: { id, amount: decimal(minor) },
+        transaction: { id },
       },
     }),
     notTaken: [
@@ -374,7 +313,7 @@ export const bodies: Record<Gateway, Bodies> = {
       ...["processor_declined", "gateway_rejected", "failed", "settlement_declined", "voided"].map((status) =>
         braintree.transaction(paid, { type: "credit", refundedTransactionId: "p1", status }),
       ),
-      { kind: "check", timestamp: "2026-11-01T00:00:00Z", check: true },
+      { kind: "check", check: true },
       braintree.transaction(paid, { type: "credit" }),
     ],
     fields: { type: "type", id: "id", amount: "amount", currency: "currencyIsoCode" },
@@ -400,12 +339,9 @@ export const bodies: Record<Gateway, Bodies> = {
       razorpay.event("refund.processed", {
         refund: {
           id: `rfnd_${nth}`,
-          entity: "refund",
           amount: minor,
           currency: paid.currency ?? "EUR",
           payment_id: paid.id,
-          notes: [],
-          status: "processed",
         },
         payment: razorpay.payment(paid, {
           amount_refunded: soFar,
@@ -414,12 +350,12 @@ export const bodies: Record<Gateway, Bodies> = {
       }),
     dispute: ({ id, minor, currency = "EUR" }) =>
       razorpay.event("payment.dispute.created", {
-        dispute: { id: "disp_1", entity: "dispute", payment_id: id, amount: minor, currency },
+        dispute: { id: "disp_1", payment_id: id, amount: minor, currency },
       }),
     notTaken: [
-      razorpay.event("payment.authorized", { payment: razorpay.payment(paid, { status: "authorized" }) }),
-      razorpay.event("payment.failed", { payment: razorpay.payment(paid, { status: "failed" }) }),
-      razorpay.event("refund.created", {}),
+      ...["payment.authorized", "payment.failed", "refund.created"].map((event) =>
+        razorpay.event(event, { payment: razorpay.payment(paid) }),
+      ),
     ],
     fields: {
       type: "event",
@@ -443,7 +379,6 @@ export const bodies: Record<Gateway, Bodies> = {
         dispute_id: "d1",
         amount_money: { amount: minor, currency },
         disputed_payment: { payment_id: id },
-        state: "INQUIRY_EVIDENCE_REQUIRED",
       }),
     notTaken: [
       ...["APPROVED", "PENDING", "CANCELED", "FAILED"].map((status) =>
