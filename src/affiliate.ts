@@ -114,17 +114,18 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
       track(kind, happened, attributionFrom(attribution, journal.noId), options);
   }
 
-  function passable<Args extends unknown[]>(name: string, make: (...args: Args) => RequestHandler) {
+  function passable<Args extends unknown[]>(written: string, make: (...args: Args) => RequestHandler) {
+    const [name = ""] = written.split("(", 1);
     const warn = (line: string) => journal.once(name, line);
     return (...args: Args): RequestHandler =>
-      passesUncalled(args, { name, warn }) ? (undefined as never) : make(...args);
+      passesUncalled(args, { name, written, warn }) ? (undefined as never) : make(...args);
   }
 
   const members = {
-    onClick: passable("tracker.onClick", createOnClick(context)),
-    keepClickId: passable("tracker.keepClickId", createKeepClickId(context)),
-    onRegistration: createWrapper<Registration>("registration", context),
-    onPayment: createWrapper<Payment>("payment", context),
+    onClick: passable("tracker.onClick()", createOnClick(context)),
+    keepClickId: passable("tracker.keepClickId()", createKeepClickId(context)),
+    onRegistration: passable("tracker.onRegistration(handler)", createWrapper("registration", context)),
+    onPayment: passable("tracker.onPayment(handler)", createWrapper("payment", context)),
     attributionOf: createAttributionOf(context),
     trackClick: reporter<Click>("click"),
     trackRegistration: reporter<Registration>("registration"),

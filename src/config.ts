@@ -12,18 +12,18 @@ import { createSignatures, type Signatures } from "./shared/signatures.js";
 
 const HOUR_MS = 60 * 60 * 1_000;
 
-const aFunction = <F>() =>
-  z.custom<F>((value) => typeof value === "function", { error: "must be a function" });
-const positiveInteger = { error: "must be a positive integer" };
-const aDuration = { error: "must be a positive number of milliseconds" };
-const milliseconds = (usual: number) => z._default(z.int(aDuration).check(z.minimum(1, aDuration)), usual);
-const flag = (usual: boolean) => z._default(z.boolean({ error: "must be true or false" }), usual);
+const aFunction = <F>() => z.custom<F>((value) => typeof value === "function", "must be a function");
+const positive = (what: string) => {
+  const error = `must be a positive ${what}`;
+  return z.int(error).check(z.minimum(1, error));
+};
+const milliseconds = (usual: number) => z._default(positive("number of milliseconds"), usual);
+const flag = (usual: boolean) => z._default(z.boolean("must be true or false"), usual);
 const policy = (usual: AmbiguousPolicy) =>
-  z._default(z.enum(["retry", "hold"], { error: 'must be "retry" or "hold"' }), usual);
-const anObject = { error: "must be an object" };
+  z._default(z.enum(["retry", "hold"], 'must be "retry" or "hold"'), usual);
 
 // RFC 6265, section 4.1.1.
-const aCookie = { error: "must be a cookie's name" };
+const aCookie = "must be a cookie's name";
 const cookieName = z.string(aCookie).check(z.regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/, aCookie));
 
 const hasMethods = (value: unknown, names: readonly string[]) =>
@@ -31,88 +31,76 @@ const hasMethods = (value: unknown, names: readonly string[]) =>
 
 const delivery = z.strictObject(
   {
-    concurrency: z._default(
-      z
-        .int(positiveInteger)
-        .check(z.minimum(1, positiveInteger), z.maximum(256, { error: "must be at most 256" })),
-      8,
-    ),
+    concurrency: z._default(positive("integer").check(z.maximum(256, "must be at most 256")), 8),
     connectTimeoutMs: milliseconds(3_000),
     timeoutMs: milliseconds(10_000),
     maxAgeMs: milliseconds(72 * HOUR_MS),
     ambiguous: z.prefault(
       z.strictObject(
         byKind((kind) => policy(IF_MAYBE_TAKEN[kind])),
-        anObject,
+        "must be an object",
       ),
       {},
     ),
   } satisfies SchemaOf<DeliverySettings>,
-  anObject,
+  "must be an object",
 );
 
+const address = (error: string) => z.union([z.string(), z.instanceof(URL)], error);
 const A_PROXY = 'must be a proxy\'s address, such as http://proxy.example:3128, or "environment"';
 const ALONE =
   "must be one that another process delivers from, such as postgresOutbox, if `delivery` is false";
+const A_KEY = "must be the key and nothing else: printable ASCII without spaces, not empty";
 const A_BASE_URL = "must be the service's address, such as https://tracking.example";
 
 /** Its messages do not repeat the address, which may contain a password. */
 const schemaFor = ({ allowInsecure, delivers }: { allowInsecure: boolean; delivers: boolean }) =>
   z.strictObject({
-    baseUrl: z.union([z.string(), z.instanceof(URL)], { error: A_BASE_URL }).check(
+    baseUrl: address(A_BASE_URL).check(
       z.refine((address) => problemWith(address, allowInsecure) === undefined, {
         error: ({ input }) => problemWith(input as string | URL, allowInsecure),
       }),
     ),
-    clientId: z.int(positiveInteger).check(z.minimum(1, positiveInteger)),
-    apiKey: z.optional(
-      z.string({ error: "must be a string" }).check(
-        z.regex(/^[\x21-\x7e]+$/, {
-          error: "must be the key and nothing else: printable ASCII without spaces, not empty",
-        }),
-      ),
-    ),
+    clientId: positive("integer"),
+    apiKey: z.optional(z.string("must be a string").check(z.regex(/^[\x21-\x7e]+$/, A_KEY))),
     allowInsecure: flag(false),
     cookieName: z._default(cookieName, "svc_click_id"),
-    cookiePrefix: z.optional(z.literal("__Host-", { error: 'must be "__Host-"' })),
+    cookiePrefix: z.optional(z.literal("__Host-", 'must be "__Host-"')),
     session: z.optional(
-      z.union([cookieName, aFunction<(req: Request) => string | undefined>()], {
-        error: "must be a cookie's name or a function of the request",
-      }),
+      z.union(
+        [cookieName, aFunction<(req: Request) => string | undefined>()],
+        "must be a cookie's name or a function of the request",
+      ),
     ),
     consent: z.optional(aFunction<NonNullable<AffiliateOptions["consent"]>>()),
     isBot: z.optional(aFunction<(req: Request) => boolean>()),
     outbox: z.optional(
       z
-        .custom<Outbox>((value) => hasMethods(value, ["add", "start", "wake", "counts", "close"]), {
-          error: "must be an outbox, such as memoryOutbox()",
-        })
-        .check(z.refine(({ name }) => delivers || name !== "memory", { error: ALONE })),
+        .custom<Outbox>(
+          (value) => hasMethods(value, ["add", "start", "wake", "counts", "close"]),
+          "must be an outbox, such as memoryOutbox()",
+        )
+        .check(z.refine(({ name }) => delivers || name !== "memory", ALONE)),
     ),
     delivery: z.prefault(delivery, {}),
     logger: z.optional(
       z.custom<Logger>(
         (value) => hasMethods(value, ["warn", "error"]) || hasMethods(value, ["warning", "error"]),
-        {
-          error: "must have the methods `warn` (or `warning`) and `error`, as console, pino and winston do",
-        },
+        "must have the methods `warn` (or `warning`) and `error`, as console, pino and winston do",
       ),
     ),
     enabled: flag(true),
     waitUntil: z.optional(aFunction<(promise: Promise<void>, req: Request) => void>()),
-    proxy: z.optional(
-      z
-        .union([z.string(), z.instanceof(URL)], { error: A_PROXY })
-        .check(z.refine(isProxy, { error: A_PROXY })),
-    ),
+    proxy: z.optional(address(A_PROXY).check(z.refine(isProxy, A_PROXY))),
     confirmReferral: z._default(
-      z.enum(["login-session", "always", "never"], { error: 'must be "login-session", "always" or "never"' }),
+      z.enum(["login-session", "always", "never"], 'must be "login-session", "always" or "never"'),
       "login-session",
     ),
     signed: z.optional(
-      z.custom<string | readonly string[]>(areSecrets, {
-        error: "must be a secret of at least 16 bytes, or a list of them, newest first",
-      }),
+      z.custom<string | readonly string[]>(
+        areSecrets,
+        "must be a secret of at least 16 bytes, or a list of them, newest first",
+      ),
     ),
   } satisfies SchemaOf<AffiliateOptions & { readonly delivery?: DeliverySettings | undefined }>);
 
@@ -125,6 +113,8 @@ export type Config = Readonly<
     baseUrl: URL;
     proxy: OutgoingProxy | undefined;
     signed: Signatures | undefined;
+    /** The session id's cookie; `undefined` if the host's own function gives the id. */
+    sessionCookie: string | undefined;
     /** Whether this process delivers what it reports. */
     delivers: boolean;
     apiKey: Secret | undefined;
@@ -156,10 +146,12 @@ export function readConfig(given: AffiliateOptions): Config {
     schemaFor({ allowInsecure: allowInsecure === true, delivers }),
     delivers ? options : { ...options, delivery: undefined, outbox: outbox ?? memoryOutbox() },
   );
+  const { cookiePrefix = "", session = "svc_session_id" } = read;
   return Object.freeze({
     ...read,
     delivers,
-    cookieName: `${read.cookiePrefix ?? ""}${read.cookieName}`,
+    cookieName: `${cookiePrefix}${read.cookieName}`,
+    sessionCookie: typeof session === "function" ? undefined : `${cookiePrefix}${session}`,
     baseUrl: new URL(read.baseUrl),
     apiKey: read.apiKey === undefined ? undefined : new Secret(read.apiKey),
     outbox: read.outbox ?? memoryOutbox(),

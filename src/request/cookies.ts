@@ -1,23 +1,11 @@
 import { hash } from "node:crypto";
 import cookieParser from "cookie-parser";
 import type { Request, Response } from "express";
-import type { Config } from "../config.js";
 import { isVisitorId } from "../conversion/visitor-ids.js";
 import type { Signatures } from "../shared/signatures.js";
 import { isClickIdOfOnClick } from "./click-id.js";
 
 const parseCookies = cookieParser();
-
-/** The cookie that `onClick` sets. It outlives the new express-session at login: read it first. */
-const SESSION_COOKIE = "svc_session_id";
-
-/** The session id's cookie; `undefined` if the host's own function gives the id. */
-export function sessionCookieName({
-  session,
-  cookiePrefix,
-}: Pick<Config, "session" | "cookiePrefix">): string | undefined {
-  return typeof session === "function" ? undefined : `${cookiePrefix ?? ""}${session ?? SESSION_COOKIE}`;
-}
 
 /**
  * What a middleware has parsed, and the rest from the header. Of two cookies of one name the first

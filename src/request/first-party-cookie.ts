@@ -15,8 +15,8 @@ export interface CookieSettings {
   readonly maxAgeMs?: number | undefined;
 }
 
-const aDomain = { error: "must be a domain" };
-const aDuration = { error: "must be at least 1,000 milliseconds: browsers count in seconds" };
+const aDomain = "must be a domain";
+const aDuration = "must be at least 1,000 milliseconds: browsers count in seconds";
 
 export const cookieSettings = {
   domain: z.optional(z.string(aDomain).check(z.regex(/^\.?[a-z0-9-]+(\.[a-z0-9-]+)*$/i, aDomain))),

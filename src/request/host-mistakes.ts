@@ -4,14 +4,10 @@ import type { Config } from "../config.js";
 import type { ConversionKind } from "../conversion/events.js";
 import { methodsOf } from "../conversion/kinds.js";
 import type { Journal } from "../journal/journal.js";
-import { sessionCookieName } from "./cookies.js";
 import { landingOf } from "./landing-page.js";
 import { isOpenedByPerson } from "./page-view.js";
 
 // What a host does by mistake, and would not notice. Each is logged once.
-
-/** Prototypes of apps' requests that have the getter. */
-const watched = new WeakSet<object>();
 
 /**
  * Logs once per app that a handler above the tracker read `req.affiliate`, which no tracker had
@@ -22,10 +18,8 @@ const watched = new WeakSet<object>();
 export function watchUnseen(req: Request, journal: Journal): void {
   // A request of Node alone has no app.
   const { request: requests } = (req.app ?? {}) as { readonly request?: Request };
-  if (!requests || watched.has(requests)) return;
-  watched.add(requests);
-  // The app is within a watched one, or has something of its own under this name.
-  if ("affiliate" in requests) return;
+  // It has the getter, is within an app that has it, or has something of its own under this name.
+  if (!requests || "affiliate" in requests) return;
   Object.defineProperty(requests, "affiliate", {
     configurable: true,
     get(this: Request) {
@@ -59,7 +53,7 @@ function warn(req: Request, journal: Journal): void {
  */
 export function passesUncalled(
   args: readonly unknown[],
-  { name, written = `${name}()`, warn }: { name: string; written?: string; warn: (line: string) => void },
+  { name, written, warn }: { name: string; written: string; warn: (line: string) => void },
 ): boolean {
   const [req, , next] = args;
   if (!(req instanceof IncomingMessage) || typeof next !== "function") return false;
@@ -72,15 +66,16 @@ export function passesUncalled(
 
 type OneTracker = { readonly config: Config; readonly journal: Journal };
 
+/** Which tracker's `onClick` has seen a request last. All trackers share it. */
 const seenBy = new WeakMap<Request, OneTracker>();
 
-/** Logs once if two trackers' `onClick` see one request, and would set the same cookie. */
-export function warnOfSecondTracker(req: Request, context: OneTracker): void {
+/** An `onClick` sees this request. Logs once if another tracker's would set the same cookie. */
+export function seenByOnClick(req: Request, context: OneTracker): void {
   const other = seenBy.get(req);
   seenBy.set(req, context);
   if (other === undefined || other === context) return;
-  const names = cookieNames(context);
-  const shared = cookieNames(other).find((name) => names.includes(name));
+  const [theirs, ours] = [other, context].map(({ config }) => [config.cookieName, config.sessionCookie]);
+  const shared = theirs?.find((name) => name !== undefined && ours?.includes(name));
   if (shared === undefined) return;
   context.journal.once(
     "second tracker",
@@ -89,14 +84,7 @@ export function warnOfSecondTracker(req: Request, context: OneTracker): void {
   );
 }
 
-function cookieNames({ config }: OneTracker): string[] {
-  return [config.cookieName, sessionCookieName(config) ?? []].flat();
-}
-
 const LONGEST_PATH = 100;
-
-// Shared by all trackers: a page that any `onClick` has seen is no mistake.
-const handled = new WeakSet<Request>();
 
 export type ReferenceWatch = ReturnType<typeof createReferenceWatch>;
 
@@ -108,23 +96,10 @@ export type ReferenceWatch = ReturnType<typeof createReferenceWatch>;
 export function createReferenceWatch(journal: Journal) {
   const params = new Set<string>();
 
-  function warn(req: Request, param: string): void {
-    const [path = ""] = req.originalUrl.split("?", 1);
-    journal.once(
-      "unhandled reference",
-      `a page was opened with an affiliate's reference (\`?${param}=\`) and no \`onClick\` saw it, so it is no click: "${path.slice(0, LONGEST_PATH)}". ` +
-        "Mount `app.use(tracker, tracker.onClick())` before routes and static files. If the browser snippet counts this page, all is well",
-    );
-  }
-
   return {
     /** Watches a parameter that an `onClick` reads. */
     expect(param: string): void {
       params.add(param);
-    },
-    /** An `onClick` has seen the reference in this request. */
-    handled(req: Request): void {
-      handled.add(req);
     },
     /** Looks at the address now and, if it has a reference, at the finished response. */
     watch(req: Request, res: Response): void {
@@ -135,7 +110,13 @@ export function createReferenceWatch(journal: Journal) {
       res.once("finish", () => {
         // A redirect that keeps the reference leads to the page where it counts.
         const isKept = String(res.getHeader("Location") ?? "").includes(`${param}=`);
-        if (!handled.has(req) && res.statusCode < 400 && !isKept) warn(req, param);
+        if (seenBy.has(req) || res.statusCode >= 400 || isKept) return;
+        const [path = ""] = req.originalUrl.split("?", 1);
+        journal.once(
+          "unhandled reference",
+          `a page was opened with an affiliate's reference (\`?${param}=\`) and no \`onClick\` saw it, so it is no click: "${path.slice(0, LONGEST_PATH)}". ` +
+            "Mount `app.use(tracker, tracker.onClick())` before routes and static files. If the browser snippet counts this page, all is well",
+        );
       });
     },
   };

@@ -5,7 +5,7 @@ import { harmless } from "../shared/harmless.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
 import { clickIdsIn, keptCookieOf, keptTagOf } from "./cookies.js";
 import { type CookieSettings, checkDomain, cookieSettings, firstPartyCookie } from "./first-party-cookie.js";
-import { isBot, isLoadedAhead, isOpenedByPerson } from "./page-view.js";
+import { isLoadedAhead, isOpenedByPerson } from "./page-view.js";
 import { changeHead, keepFromSharedCaches } from "./response-head.js";
 import { affiliateOf, type RequestContext } from "./visitor.js";
 
@@ -36,9 +36,16 @@ export function createKeepClickId(context: RequestContext) {
       const [id] = ids;
       if (id === undefined || !isOpenedByPerson(req) || isLoadedAhead(req)) return;
       // Two come if the snippet sets its cookie for another domain, or a subdomain sets one.
-      if (kept !== undefined && ids.length > 1) warnOfTwoDomains();
+      if (kept !== undefined && ids.length > 1) {
+        journal.once(
+          "two domains",
+          `a browser sent two cookies \`${cookieName}\`, and the one that \`keepClickId\` has set counts. If the snippet sets its own for ` +
+            "another domain, give `keepClickId` that `domain`: later clicks do not count until then",
+        );
+      }
       if (kept !== undefined) return;
-      if (!affiliateOf(req, context).consented || isBot(req, context)) return;
+      const visitor = affiliateOf(req, context);
+      if (!visitor.consented || visitor.isBot) return;
       // As it was sent: the snippet may not decode what it reads.
       const again = { name: cookieName, value: id, httpOnly: false };
       const mark = { name: keptCookie, value: keptTagOf(id), httpOnly: true };
@@ -51,14 +58,6 @@ export function createKeepClickId(context: RequestContext) {
         keepFromSharedCaches(head);
         for (const line of lines) head.setCookie(...line);
       });
-    }
-
-    function warnOfTwoDomains(): void {
-      journal.once(
-        "two domains",
-        `a browser sent two cookies \`${cookieName}\`, and the one that \`keepClickId\` has set counts. If the snippet sets its own for ` +
-          "another domain, give `keepClickId` that `domain`: later clicks do not count until then",
-      );
     }
 
     return function affiliateKeepClickId(req, res, next) {

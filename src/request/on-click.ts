@@ -8,7 +8,7 @@ import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
 import { createClickId, isClickIdOfOnClick, wasReported } from "./click-id.js";
-import { cookiesNamed, sessionCookieName } from "./cookies.js";
+import { cookiesNamed } from "./cookies.js";
 import {
   type CookieSettings,
   checkDomain,
@@ -16,9 +16,9 @@ import {
   firstPartyCookie,
   isWithin,
 } from "./first-party-cookie.js";
-import { warnOfSecondTracker } from "./host-mistakes.js";
+import { seenByOnClick } from "./host-mistakes.js";
 import { type Landing, landingOf } from "./landing-page.js";
-import { isBot, isLoadedAhead, isOpenedByPerson } from "./page-view.js";
+import { isLoadedAhead, isOpenedByPerson } from "./page-view.js";
 import { askBeforeEachUse, changeHead, keepFromSharedCaches, seeHead } from "./response-head.js";
 import { affiliateOf, type RequestContext, type Visitor } from "./visitor.js";
 
@@ -37,11 +37,11 @@ export interface OnClickOptions extends CookieSettings {
 /** How the session ids that `onClick` makes begin. */
 const SESSION_ID_PREFIX = "svc-";
 
-const aParameter = { error: "must be a query parameter's name" };
+const aParameter = "must be a query parameter's name";
 
 const schema = z.strictObject({
   param: z._default(z.string(aParameter).check(z.minLength(1, aParameter)), "ref"),
-  attribution: z._default(z.enum(["last", "first"], { error: 'must be "last" or "first"' }), "last"),
+  attribution: z._default(z.enum(["last", "first"], 'must be "last" or "first"'), "last"),
   ...cookieSettings,
 } satisfies SchemaOf<OnClickOptions>);
 
@@ -55,24 +55,22 @@ export function createOnClick(context: RequestContext) {
 
   return function onClick(options: OnClickOptions = {}): RequestHandler {
     const { param, attribution, ...settings } = readOptions("onClick", schema, options);
-    const { cookieName, signed } = config;
-    const sessionCookie = sessionCookieName(config);
+    const { cookieName, sessionCookie, signed } = config;
     checkDomain("onClick", settings, [cookieName, sessionCookie ?? ""]);
     context.references.expect(param);
 
     /** @returns whether the request is answered. */
     function handleLanding(req: Request, res: Response): boolean {
       if (!req.originalUrl.includes("?")) return false;
-      warnOfSecondTracker(req, context);
+      seenByOnClick(req, context);
       const landing = landingOf(req, param, (values) => hintAtNoReference(param, values, journal));
       if (!landing) return false;
-      context.references.handled(req);
       // For bots and reloads too: a cached response would answer visitors, and count none.
       changeHead(res, keepFromSharedCaches);
       if (req.method !== "GET") return false;
 
       const visitor = affiliateOf(req, context);
-      const skipReason = reasonToSkip(req, visitor, context);
+      const skipReason = reasonToSkip(req, visitor);
       if (skipReason) {
         journal.skipped("click", skipReason);
         changeHead(res, askBeforeEachUse);
@@ -121,13 +119,13 @@ export function createOnClick(context: RequestContext) {
       addCookie(cookieName, clickId, signed !== undefined);
       if (setsSession && sessionId !== undefined) addCookie(sessionCookie, sessionId, true);
       visitor.setIds({ clickId, ...(sessionId !== undefined && { sessionId }) });
-      const report = visitor.reportLater("click", click);
+      visitor.keepAhead(click);
       // A page that does not exist, or fails, is no click.
       changeHead(res, (head) => {
         if (head.status < 400) for (const cookie of cookies) head.setCookie(...cookie);
       });
       seeHead(res, (status) => {
-        if (status < 400) report();
+        if (status < 400) visitor.reportAhead();
       });
     }
 
@@ -150,8 +148,8 @@ function hintAtNoReference(param: string, values: readonly string[], journal: Jo
   );
 }
 
-function reasonToSkip(req: Request, visitor: Visitor, context: RequestContext): SkipReason | undefined {
+function reasonToSkip(req: Request, visitor: Visitor): SkipReason | undefined {
   if (!visitor.consented) return "consent";
-  if (isBot(req, context)) return "bot";
+  if (visitor.isBot) return "bot";
   return isLoadedAhead(req) || isOpenedByPerson(req) ? undefined : "not-a-page";
 }

@@ -5,39 +5,30 @@ import { AffiliateError, OptionsError } from "../shared/errors.js";
 import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
 import { type HeadSeen, holdBytes, watchResponse } from "./handled-response.js";
-import { createUnreported, passesUncalled, routeOf, type Why } from "./host-mistakes.js";
+import { createUnreported, routeOf, type Why } from "./host-mistakes.js";
 import { affiliateOf, type RequestContext } from "./visitor.js";
-import type { WrapHandler } from "./wrap-handler.js";
 
 type AnyHandler = (req: Request, res: Response, next: NextFunction) => unknown;
 type AnyPick = (req: Request, res: Response) => unknown;
 
-/** The methods of a response that show its head and its end. */
-const NEEDED = ["once", "writeHead"] as const;
-
 /** What each wrapper of any tracker reports. */
 const kindOfWrapper = new WeakMap<object, ConversionKind>();
 
-export function createWrapper<Happened>(
-  kind: ConversionKind,
-  context: RequestContext,
-): WrapHandler<Happened> {
+/** `onRegistration` or `onPayment`: a `WrapHandler`, whose types say more. */
+export function createWrapper(kind: ConversionKind, context: RequestContext) {
   const name = `tracker.${methodsOf(kind).wrap}`;
   const unreported = createUnreported(kind, context.journal);
-  const warn = (line: string) => context.journal.once(name, line);
 
-  function wrap(handler: AnyHandler, pick?: AnyPick, ...rest: unknown[]): RequestHandler | undefined {
-    const isUncalled = passesUncalled([handler, pick, ...rest], { name, written: `${name}(handler)`, warn });
-    if (isUncalled) return undefined;
+  return function wrap(handler: AnyHandler, pick?: AnyPick): RequestHandler {
     checkFunction(kind, "handler", handler);
     if (pick) checkFunction(kind, "`pick`", pick);
     const kindInside = kindOfWrapper.get(handler);
     if (kindInside && !pick) throw wrappedTwice(kind, kindInside);
     const wrapper: RequestHandler = function affiliateConversion(req, res, next) {
-      const missing = NEEDED.filter((method) => typeof res?.[method] !== "function");
-      if (missing.length > 0) {
-        warn(
-          `\`${name}\` got a response without \`${missing.join("` and `")}\`, as a unit test makes one by hand: its handler ran, and ` +
+      if (typeof res?.once !== "function" || typeof res.writeHead !== "function") {
+        context.journal.once(
+          name,
+          `\`${name}\` got a response without \`once\` or \`writeHead\`, as a unit test makes one by hand: its handler ran, and ` +
             "nothing is reported. To see a report, send a request to the app",
         );
         // Its handler may read `req.affiliate`.
@@ -56,7 +47,7 @@ export function createWrapper<Happened>(
     };
     kindOfWrapper.set(wrapper, kind);
     return wrapper;
-  }
+  };
 
   /** Settles as the handler does. */
   function run(
@@ -129,7 +120,8 @@ export function createWrapper<Happened>(
     }
     let handled!: Promise<unknown>;
     visitor.addPendingWork(() => {
-      handled = runHandler(handler, req, res, onward);
+      // A throw becomes a rejection: Express 4 gives `next` neither rejections nor late throws.
+      handled = (async () => handler(req, res, onward))();
       if (!pick) return handled.then(resolved, rejected);
       handled.catch((reason) => onward(failureFrom(kind, reason)));
       return picked(pick);
@@ -140,8 +132,6 @@ export function createWrapper<Happened>(
   function hintAt(because: string): void {
     context.journal.hint(`${kind} ${because}`, `a wrapped handler reports no ${kind}: ${because}`);
   }
-
-  return wrap as WrapHandler<Happened>;
 }
 
 // A value that is no function, such as a missing export of a module, would fail with each visitor.
@@ -172,14 +162,4 @@ function failureFrom(kind: ConversionKind, reason: unknown): unknown {
     `${methodsOf(kind).wrap}: its handler failed with ${shown(reason)}, which Express takes for no error. Throw an \`Error\``,
     { cause: reason },
   );
-}
-
-/** Makes a throw a rejection: Express 4 gives `next` neither rejections nor late throws. */
-async function runHandler(
-  handler: AnyHandler,
-  req: Request,
-  res: Response,
-  next: NextFunction,
-): Promise<unknown> {
-  return handler(req, res, next);
 }

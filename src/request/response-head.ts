@@ -138,17 +138,17 @@ interface Watch {
 
 const watches = new WeakMap<Response, Watch>();
 
-/** Calls `change` once as the head is written, whoever writes it; again if Node refuses that head. */
+/** Calls `change` when a head is written. If Node refuses that head, again for the next one. */
 export function changeHead(res: Response, change: (head: Head) => void): void {
   watchOf(res).changes.add(change);
 }
 
-/** Calls `see` with the status once a head is written, before its first byte leaves. */
+/** Calls `see` with the status when a head has been written, before its first byte leaves. */
 export function seeHead(res: Response, see: (status: number) => void): void {
   watchOf(res).sight.push(see);
 }
 
-/** Replaces `writeHead`, which every way to write a head calls. Once for each response. */
+/** Replaces `writeHead`, which all ways to send a head call. Once for each response. */
 function watchOf(res: Response): Watch {
   const present = watches.get(res);
   if (present) return present;

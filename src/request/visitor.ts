@@ -1,4 +1,5 @@
 import type { Request } from "express";
+import { isbot } from "isbot";
 import type { Config } from "../config.js";
 import type { Click } from "../conversion/click.js";
 import type { EventKind } from "../conversion/events.js";
@@ -11,9 +12,9 @@ import type { Clock } from "../shared/clock.js";
 import { harmless, isThenable } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
 import type { Receipt, Track, TrackOptions } from "../track.js";
-import { broughtSession, cookiesOf, onlyOurs, sessionCookieName, signedCookie } from "./cookies.js";
+import { broughtSession, cookiesOf, onlyOurs, signedCookie } from "./cookies.js";
 import { type ReferenceWatch, setAffiliate, watchUnseen } from "./host-mistakes.js";
-import { PendingWork } from "./pending-work.js";
+import { userAgentOf } from "./page-view.js";
 import type { RequestAffiliate } from "./request-affiliate.js";
 import { type RequestSource, requestFrom } from "./request-source.js";
 
@@ -82,7 +83,8 @@ export class Visitor implements RequestAffiliate {
   readonly #cookies = new Map<string, string | undefined>();
   #clickId: string | undefined;
   #sessionId: string | undefined;
-  #pending: PendingWork | undefined;
+  /** What this request still has to do, for hosts that freeze afterwards. */
+  #pending: Promise<unknown>[] | undefined;
   readonly #reported = new Set<EventKind>();
   readonly #ahead: (() => void)[] = [];
 
@@ -97,11 +99,15 @@ export class Visitor implements RequestAffiliate {
     const { consent } = this.#context.config;
     this.#consented ??=
       consent === undefined ||
-      this.#ask("consent", (req) => consent(req, this.#everyCookie), {
-        result: "which counts as no",
-        advice: "Return true or false; ask in a middleware above, and keep the answer on the request",
-      }) === true;
+      this.#ask("consent", (req) => consent(req, this.#everyCookie), "which counts as no") === true;
     return this.#consented;
+  }
+
+  /** What the option `isBot` says. If it says neither, the User-Agent decides. */
+  get isBot(): boolean {
+    const { isBot } = this.#context.config;
+    const answer = isBot && this.#ask("isBot", isBot, "so the User-Agent decides");
+    return typeof answer === "boolean" ? answer : isbot(userAgentOf(this.#req));
   }
 
   get clickId(): string | undefined {
@@ -156,7 +162,7 @@ export class Visitor implements RequestAffiliate {
     attribution = this.snapshot(),
   ): Promise<Receipt> {
     const { config, track, safeToFreeze } = this.#context;
-    this.#reportAhead();
+    this.reportAhead();
     this.#reported.add(kind);
     const reported = track(kind, input, attribution, options, this.consented);
     if (config.waitUntil) {
@@ -168,14 +174,13 @@ export class Visitor implements RequestAffiliate {
     return reported;
   }
 
-  /** Reports it when the returned function is called, or just before anything else. */
-  reportLater(kind: EventKind, input: unknown): () => void {
+  /** Reports the click by `reportAhead`, or just before anything else. */
+  keepAhead(click: Click): void {
     const attribution = this.snapshot();
-    this.#ahead.push(() => void this.report(kind, input, {}, attribution));
-    return () => this.#reportAhead();
+    this.#ahead.push(() => void this.report("click", click, {}, attribution));
   }
 
-  #reportAhead(): void {
+  reportAhead(): void {
     for (const report of this.#ahead.splice(0)) report();
   }
 
@@ -191,15 +196,23 @@ export class Visitor implements RequestAffiliate {
       void work();
       return;
     }
-    if (!this.#pending || this.#pending.isDone) {
-      this.#pending = new PendingWork();
-      const { done } = this.#pending;
+    if (!this.#pending) {
+      this.#pending = [];
+      const done = this.#endOf(this.#pending);
       harmless(
         () => waitUntil(done, this.#req),
         (error) => this.#context.journal.warn("waitUntil", `\`waitUntil\` threw: ${error}`),
       );
     }
-    this.#pending.include(work());
+    this.#pending.push(work());
+  }
+
+  /** Resolves when all work has ended, also work that is added meanwhile. Never rejects. */
+  async #endOf(pending: readonly Promise<unknown>[]): Promise<void> {
+    // The first work begins in this turn.
+    await null;
+    for (const work of pending) await Promise.allSettled([work]);
+    this.#pending = undefined;
   }
 
   get #everyCookie(): Request["cookies"] {
@@ -226,33 +239,29 @@ export class Visitor implements RequestAffiliate {
 
   #readSessionId(): string | undefined {
     const { config, journal } = this.#context;
-    const { session } = config;
+    const { session, sessionCookie } = config;
     if (typeof session === "function") {
-      const id = this.#ask("session", session, {
-        result: "so the request has no session id",
-        advice: "Return the id; look it up in a middleware above, and keep it on the request",
-      });
+      const id = this.#ask("session", session, "so the request has no session id");
       const isIgnored = isTextOfNothing(id) || typeof (id ?? "") !== "string";
       if (isIgnored && !isThenable(id)) journal.noId("what `session` returned", id);
       return isVisitorId(id) ? id : undefined;
     }
-    const ofCookie = this.#cookie(sessionCookieName(config) ?? "");
+    const ofCookie = sessionCookie && this.#cookie(sessionCookie);
     return ofCookie ?? (session ? undefined : this.#expressSession());
   }
 
   /** What a function of the host returns. Logs a throw, and a promise, which is no answer. */
-  #ask(
-    option: "consent" | "session",
-    of: (req: Request) => unknown,
-    { result, advice }: { result: string; advice: string },
-  ): unknown {
+  #ask(option: "consent" | "isBot" | "session", of: (req: Request) => unknown, result: string): unknown {
     const { journal } = this.#context;
     const answer = harmless(
       () => of(this.#req),
       (error) => journal.warn(option, `\`${option}\` threw, ${result}: ${error}`),
     );
     if (isThenable(answer)) {
-      journal.once(option, `\`${option}\` returned a promise, ${result}. ${advice}`);
+      journal.once(
+        option,
+        `\`${option}\` returned a promise, ${result}. Ask in a middleware above, and keep the answer on the request`,
+      );
     }
     return answer;
   }

@@ -99,42 +99,52 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     ["PUBLIC", "private"],
     ['private="set-cookie, x", no-cache', "private, no-cache"],
     ["max-age=1, stale-while-revalidate=9", "private, max-age=1, stale-while-revalidate=9"],
-  ])("is kept out of shared caches if the handler says %j", async (said, kept) => {
+  ])("is kept out of shared caches if the handler says %j to all, or to a CDN alone", async (said, kept) => {
     const { app, tracker, visit } = await landing();
-    app.get("/said", tracker.onClick(), hello({ "Cache-Control": said }));
+    const forCdns = {
+      "CDN-Cache-Control": "max-age=600",
+      "Cloudflare-CDN-Cache-Control": "max-age=600",
+      "Surrogate-Control": "max-age=600",
+      "X-Accel-Expires": "600",
+      "X-LiteSpeed-Cache-Control": "public,max-age=600",
+    };
+    app.get("/said", tracker.onClick(), hello({ "Cache-Control": said, ...forCdns, "X-Own": "1" }));
     const response = await visit("/said?ref=ALICE");
     expect([cookiesOf(response).length, response.get("Cache-Control")]).toEqual([2, kept]);
-    expect((await visit("/said")).get("Cache-Control")).toBe(said);
+    expect(response.get("X-Own")).toBe("1");
+    for (const name of Object.keys(forCdns)) expect(response.get(name)).toBeUndefined();
+    const plain = await visit("/said");
+    expect([plain.get("Cache-Control"), plain.get("X-Accel-Expires")]).toEqual([said, "600"]);
   });
 
   const opened = { "Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate" };
   const bot = { "User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)" };
   const image = { "Sec-Fetch-Dest": "image", "Sec-Fetch-Mode": "no-cors" };
+  const consent = (req: Request) => !req.headers.cookie?.includes("declined");
   it.each([
     ["a bot", bot],
     ["curl", { "User-Agent": "curl/8.5.0", Accept: "*/*" }],
     ["an image", image],
     ["a visitor without consent", { Cookie: "declined=1" }],
-  ])("keeps the response to %s out of caches, too, but not that to a plain address", async (_, headers) => {
-    const consent = (req: Request) => !req.headers.cookie?.includes("declined");
-    const { app, tracker, visit } = await landing({}, { consent });
-    const publicly = hello({ "Cache-Control": "public, max-age=600" });
-    app.get("/public", tracker.onClick(), tracker.onClick({ param: "via" }), publicly);
-    for (const query of ["?ref=ALICE", "?via=ALICE", "?ref=ALICE&via=BOB"]) {
-      const response = await visit(`/public${query}`, headers);
-      expect(response.get("Cache-Control")).toBe("private, max-age=600, no-cache");
-      expect(cookiesOf(response)).toEqual([]);
-    }
-    expect((await visit("/public?page=2", headers)).get("Cache-Control")).toBe("public, max-age=600");
-  });
-
-  it("lets browsers keep what is no page, whoever asked", async () => {
-    const { app, tracker, visit } = await landing();
-    app.get("/logo.svg", tracker.onClick(), (_req, res) => {
-      res.set("Cache-Control", "public, max-age=600").type("svg").send("<svg/>");
-    });
-    expect((await visit("/logo.svg?ref=header", image)).get("Cache-Control")).toBe("private, max-age=600");
-  });
+  ])(
+    "keeps the page for %s out of caches, too, but no other file, and no plain address",
+    async (_, headers) => {
+      const { app, tracker, visit } = await landing({}, { consent });
+      const publicly = hello({ "Cache-Control": "public, max-age=600" });
+      app.get("/public", tracker.onClick(), tracker.onClick({ param: "via" }), publicly);
+      for (const query of ["?ref=ALICE", "?via=ALICE", "?ref=ALICE&via=BOB"]) {
+        const response = await visit(`/public${query}`, headers);
+        expect(response.get("Cache-Control")).toBe("private, max-age=600, no-cache");
+        expect(cookiesOf(response)).toEqual([]);
+      }
+      expect((await visit("/public?page=2", headers)).get("Cache-Control")).toBe("public, max-age=600");
+      app.get("/logo.svg", tracker.onClick(), (_req, res) => {
+        res.set("Cache-Control", "public, max-age=600").type("svg").send("<svg/>");
+      });
+      const logo = await visit("/logo.svg?ref=header", headers);
+      expect(logo.get("Cache-Control")).toBe("private, max-age=600");
+    },
+  );
 
   it("keeps the responses to a reload, HEAD and POST out of shared caches, too, which are no clicks", async () => {
     const { app, server, tracker, visit, clicks } = await landing();
@@ -148,22 +158,6 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     for (const response of [first, again, head, posted])
       expect(response.get("Cache-Control")).toBe("private");
     expect([cookiesOf(head), cookiesOf(posted), (await clicks()).length]).toEqual([[], [], 1]);
-  });
-
-  it("takes away what speaks to a CDN alone", async () => {
-    const { app, tracker, visit } = await landing();
-    const forCdns = {
-      "CDN-Cache-Control": "max-age=600",
-      "Cloudflare-CDN-Cache-Control": "max-age=600",
-      "Surrogate-Control": "max-age=600",
-      "X-Accel-Expires": "600",
-      "X-LiteSpeed-Cache-Control": "public,max-age=600",
-    };
-    app.get("/cdn", tracker.onClick(), hello({ ...forCdns, "X-Own": "1" }));
-    const { headers } = await visit("/cdn?ref=ALICE");
-    expect(headers).toMatchObject({ "cache-control": "private", "x-own": "1" });
-    for (const name of Object.keys(forCdns)) expect(headers).not.toHaveProperty(name.toLowerCase());
-    expect((await visit("/cdn")).headers).toMatchObject({ "surrogate-control": "max-age=600" });
   });
 
   it("sets both ids anew with each click, so that they end together and none was planted", async () => {
@@ -341,16 +335,12 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     ["no reference", "/", {}],
     ["two references", "/?ref=ALICE&ref=BOB", {}],
     ["an object for a reference", "/?ref[a]=ALICE", {}],
-    ["an empty reference", "/?ref=", {}],
-    ["a reference with a space at its end", "/?ref=A%20", {}],
     ["a reference in no encoding of Unicode", "/?ref=M%FCLLER", {}],
-    ["a long reference", `/?ref=${"A".repeat(257)}`, {}],
     ["a request for JSON", "/?ref=ALICE", { Accept: "application/json" }],
     ["a request for anything", "/?ref=ALICE", { Accept: "*/*" }],
     ["a request by no browser", "/?ref=ALICE", { "User-Agent": "" }],
-    ["an image", "/?ref=ALICE", { "Sec-Fetch-Dest": "image", "Sec-Fetch-Mode": "no-cors" }],
+    ["an image", "/?ref=ALICE", image],
     ["an iframe", "/?ref=ALICE", { "Sec-Fetch-Dest": "iframe", "Sec-Fetch-Mode": "navigate" }],
-    ["a script", "/?ref=ALICE", { "Sec-Fetch-Dest": "script", "Sec-Fetch-Mode": "no-cors" }],
     ["a fetch", "/?ref=ALICE", { "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "cors" }],
     ["half a navigation", "/?ref=ALICE", { "Sec-Fetch-Mode": "navigate" }],
     ["a request that only says where it is from", "/?ref=ALICE", { "Sec-Fetch-Site": "cross-site" }],
@@ -392,7 +382,6 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
   });
 
   it("refuses no prefetch that would be no click when it is opened", async () => {
-    const consent = (req: Request) => !req.headers.cookie?.includes("declined");
     const { server, tracker, visit, clicks } = await landing({}, { consent });
     const ahead = { ...opened, "Sec-Purpose": "prefetch" };
     const cookie = sentBack(await visit("/?ref=ALICE"));
@@ -415,7 +404,6 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect(await clicks()).toHaveLength(1);
   });
 
-  const returnedPromise = "`isBot` returned a promise, which is neither true nor false";
   it("asks the host whether a bot comes", async () => {
     const isBot = (req: Request) => !req.get("user-agent")?.includes("Instagram");
     const { visit, clicks, tracker } = await landing({}, { isBot });
@@ -426,47 +414,33 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
 
   it.each<[string, (req: Request) => unknown, string?]>([
     ["returns nothing", () => undefined],
-    ["throws", throwing("boom"), "`isBot` threw (Error: boom), so the User-Agent decides"],
-    ["rejects", async () => Promise.reject(new Error("boom")), returnedPromise],
-    ["returns a promise", async () => true, returnedPromise],
-    ["returns a text", () => "no", '`isBot` returned "no" (string), which is neither true nor false'],
+    ["returns a text", () => "no"],
+    ["throws", throwing("boom"), "`isBot` threw, so the User-Agent decides: Error: boom"],
+    ["returns a promise", async () => true, "`isBot` returned a promise, so the User-Agent decides."],
   ])("takes the User-Agent's word if `isBot` %s, and says a mistake once", async (_, isBot, line) => {
     const { visit, clicks, tracker, lines } = await landing({}, { isBot: isBot as () => boolean });
     for (const reference of ["ALICE", "BOB"]) await visit(`/?ref=${reference}`);
     await visit("/?ref=ALICE", bot);
     expect(await clicks()).toHaveLength(2);
     expect(tracker.stats().skipped.bot).toBe(1);
-    expect(lines.filter((said) => said.includes(line ?? "isBot"))).toHaveLength(line === undefined ? 0 : 1);
+    const expected = line === undefined ? [] : [expect.stringContaining(line)];
+    expect(lines.filter((said) => said.includes("`isBot`"))).toEqual(expected);
   });
 
-  it("answers every query and header as if it were not there", async () => {
-    const { visit, clicks } = await landing({ param: "r" });
+  it("answers every query and header, sets cookies if and only if it reports a click, and lets no shared cache keep the answer", async () => {
+    const { app, visit, clicks } = await landing({ param: "r" });
+    app.set("trust proxy", true);
     const names = ["r", "r[]", "r[a]", "__proto__", "r[__proto__]", "utm_source", "utm_source[x]"];
     const name = fc.constantFrom(...names);
     const value = fc.oneof(fc.string({ unit: anyCharacter }), fc.stringMatching(/^[\x21-\x7e]{1,9}$/));
-    const query = fc.array(fc.tuple(name, value.map(encodeURIComponent)), { maxLength: 4 });
-    // Of printable ASCII.
-    const header = fc.string();
-    await fc.assert(
-      fc.asyncProperty(query, header, header, async (pairs, referrer, host) => {
-        const path = `/?${pairs.map((pair) => pair.join("=")).join("&")}`;
-        const response = await visit(path, { Referer: referrer, "X-Forwarded-Host": host });
-        expect(response.status).toBe(200);
-      }),
-    );
-    const reported = await clicks();
-    expect(reported).not.toEqual([]);
-    for (const { affiliateReference } of reported) expect(isReference(affiliateReference)).toBe(true);
-  });
-
-  it("sets cookies if and only if it reports a click, and lets no shared cache keep the answer, whatever the headers say", async () => {
-    const { app, visit, clicks } = await landing();
-    app.set("trust proxy", true);
-    const anything = fc.string({ maxLength: 20 });
+    const query = fc
+      .array(fc.tuple(name, value.map(encodeURIComponent)), { maxLength: 4 })
+      .map((pairs) => pairs.map((pair) => pair.join("=")).join("&"));
     const ownClickId = "svc_click_id=mf0x1k2a-Zm9vYmFyYmF6cXV4-3q2-A1b2c";
     const usual = <T>(value: T) => ({ weight: 6, arbitrary: fc.constant(value) });
     const one = (first: string | undefined, ...values: (string | undefined)[]) =>
-      fc.oneof(usual(first), fc.constantFrom(...values, undefined), anything);
+      // A text is of printable ASCII.
+      fc.oneof(usual(first), fc.constantFrom(...values, undefined), fc.string({ maxLength: 20 }));
     const headers = fc.record({
       "Sec-Fetch-Dest": one("document", "empty", "image"),
       "Sec-Fetch-Mode": one("navigate", "no-cors"),
@@ -474,27 +448,33 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
       "X-Purpose": one(undefined, "preview"),
       Accept: one("text/html", "*/*"),
       "User-Agent": one(FIREFOX, "curl/8.5.0"),
+      Referer: one(undefined),
       "X-Forwarded-Proto": one("https", "javascript", "http, https"),
       "X-Forwarded-Host": one("shop.example", "evil.example:x"),
       Cookie: one(undefined, "svc_click_id=c1", ownClickId, "svc_session_id=.."),
     });
     // One click for certain, so that the comparison below is never of nothing.
-    await visit("/?ref=ALICE");
+    await visit("/?r=ALICE");
     let withCookies = 1;
     await fc.assert(
-      fc.asyncProperty(headers, async (given) => {
+      fc.asyncProperty(fc.oneof(usual("r=ALICE"), query), headers, async (asked, given) => {
         const sent = Object.entries(given).filter(([, value]) => value !== undefined);
-        const response = await visit("/?ref=ALICE", Object.fromEntries(sent) as Record<string, string>);
-        if (cookiesOf(response).length > 0) withCookies++;
+        const response = await visit(`/?${asked}`, Object.fromEntries(sent) as Record<string, string>);
+        const isCounted = cookiesOf(response).length > 0;
+        if (isCounted) withCookies++;
+        const kept = isCounted || asked === "r=ALICE" ? "private" : response.get("Cache-Control");
         expect([response.status, response.get("Cache-Control")]).toEqual(
-          response.status === 503 ? [503, "no-store"] : [200, "private"],
+          response.status === 503 ? [503, "no-store"] : [200, kept],
         );
       }),
-      { numRuns: 100 },
+      { numRuns: 150 },
     );
     const all = await clicks();
     expect(all).toHaveLength(withCookies);
-    for (const { clickedUrl = "http:" } of all) expect(clickedUrl).toMatch(/^https?:/);
+    for (const { affiliateReference, clickedUrl = "http:" } of all) {
+      expect(isReference(affiliateReference)).toBe(true);
+      expect(clickedUrl).toMatch(/^https?:/);
+    }
   });
 
   it("reports the click of a request without Host, as HTTP/1.0 allows", async () => {

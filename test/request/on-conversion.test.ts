@@ -29,17 +29,18 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     expect(posted[0]?.body).toEqual({ ...ada, clickId: "c1", customerId: "7" });
   });
 
-  it("takes a returned response for nothing, so that a handler may end early with one", async () => {
+  it("takes a returned response or `null` for nothing, so that a handler may end early", async () => {
     const { post, reported, tracker } = await shop((tracker) =>
       tracker.onPayment(async (req, res) => {
         if (req.query.id === undefined) return res.status(400).json({ error: "no id" });
         if (req.query.id === "free") return res.end();
         res.json({});
+        if (req.query.id === "none") return null;
         return order;
       }),
     );
     expect(await post()).toMatchObject({ status: 400 });
-    expect(await post("/?id=free")).toMatchObject({ status: 200 });
+    for (const id of ["free", "none"]) expect(await post(`/?id=${id}`)).toMatchObject({ status: 200 });
     expect(await reported()).toEqual([]);
     expect(Object.values(tracker.stats().dropped).every((number) => number === 0)).toBe(true);
     expect(await post("/?id=o1")).toMatchObject({ status: 200 });
@@ -61,12 +62,6 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     expect(tracker.stats()).toMatchObject({ delivered: 1, duplicates: 3 });
   });
 
-  it.each([undefined, null])("reports nothing if the handler resolves with %s", async (nothing) => {
-    const { post, reported } = await shop((tracker) => tracker.onPayment(returning(nothing)));
-    await post();
-    expect(await reported()).toEqual([]);
-  });
-
   const failures: [string, () => unknown][] = [
     ["throws", throwing("out of stock")],
     ["rejects", () => Promise.reject(new Error("out of stock"))],
@@ -84,17 +79,23 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
   });
 
   describe("with `pick`", () => {
-    const complete: RequestHandler = (_req, res) => {
-      res.locals.order = order;
-      res.json({ ok: true });
-    };
-
-    it("asks what happened once the response has gone out", async () => {
+    it("asks what happened once a response below 400 has gone out", async () => {
+      const asked: unknown[] = [];
+      const answers: RequestHandler = (req, res) => {
+        res.once("close", () => asked.push(`closed with ${res.statusCode}`));
+        res.status(Number(req.query.status)).json({ ok: true });
+      };
       const { post, reported } = await shop((tracker) =>
-        tracker.onPayment(complete, async (_req, res) => (res.writableEnded ? res.locals.order : undefined)),
+        tracker.onPayment(answers, async (_req, res) => {
+          asked.push(res.writableEnded);
+          return order;
+        }),
       );
-      expect(await post()).toMatchObject({ text: '{"ok":true}' });
+      expect(await post("/?status=402")).toMatchObject({ status: 402 });
+      await expect.poll(() => asked).toEqual(["closed with 402"]);
+      expect(await post("/?status=201")).toMatchObject({ status: 201, text: '{"ok":true}' });
       await expect.poll(reported).toHaveLength(1);
+      expect(asked.filter((what) => what !== "closed with 201")).toEqual(["closed with 402", true]);
     });
 
     it("asks, too, if a middleware above had answered before the handler began", async () => {
@@ -112,26 +113,9 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
       await expect.poll(reported).toEqual(["lead/payment"]);
     });
 
-    it("does not ask after a response of 400 or above", async () => {
-      const asked: string[] = [];
-      const { post, reported } = await shop((tracker) =>
-        tracker.onPayment(
-          (_req, res) =>
-            void res
-              .once("close", () => asked.push("closed"))
-              .status(402)
-              .json({}),
-          () => void asked.push("asked"),
-        ),
-      );
-      await post();
-      await expect.poll(() => asked).toEqual(["closed"]);
-      expect(await reported()).toEqual([]);
-    });
-
     it.each(failures)("counts and logs a `pick` that %s", async (_, fail) => {
       const { post, reported, tracker, lines } = await shop((tracker) =>
-        tracker.onPayment(complete, fail as () => Payment),
+        tracker.onPayment(returning(undefined), fail as () => Payment),
       );
       expect(await post()).toMatchObject({ status: 200 });
       await expect.poll(() => tracker.stats().dropped.pick).toBe(1);
@@ -184,7 +168,7 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     expect(sent).toEqual(["end", "end"]);
     expect(req.affiliate?.snapshot()).toEqual({});
     expect(lines).toEqual([
-      "express-affiliate: `tracker.onPayment` got a response without `once` and `writeHead`, as a unit test makes one by hand: its handler " +
+      "express-affiliate: `tracker.onPayment` got a response without `once` or `writeHead`, as a unit test makes one by hand: its handler " +
         "ran, and nothing is reported. To see a report, send a request to the app",
     ]);
   });

@@ -94,30 +94,6 @@ describe.each(eachExpress)("a mistake at mounting, on $name,", ({ express }) => 
       ]);
     },
   );
-
-  it.each([
-    ["consent", "`consent` returned a promise, which counts as no. Return true or false"],
-    ["session", "`session` returned a promise, so the request has no session id. Return the id"],
-  ])("is told once: `%s` returns a promise", async (option, line) => {
-    const seen: unknown[] = [];
-    for (const settled of [() => Promise.resolve("s9"), () => Promise.reject(new Error("no database"))]) {
-      const { post, lines } = await startShop(
-        express,
-        (app) => {
-          app.post("/", (req, res) => {
-            seen.push(req.affiliate?.sessionId);
-            res.end();
-          });
-        },
-        { [option]: settled },
-      );
-      for (let visit = 0; visit < 2; visit++) await post();
-      expect(lines.filter((each) => each.includes("returned a promise"))).toEqual([
-        expect.stringContaining(line),
-      ]);
-    }
-    expect(seen).toEqual([undefined, undefined, undefined, undefined]);
-  });
 });
 
 it("`affiliate` without a call lets visitors pass, and is logged once in a process", async () => {

@@ -144,23 +144,18 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     expect(await peek("svc_click_id=c1; optout=s:1.sig")).toEqual({});
   });
 
-  it("takes no id from a cookie that cookie-parser finds signed after `consent` was asked", async () => {
-    const { tracker } = await appWith({ consent: () => true, session: "mine" }, () => {});
-    const app = express().use(tracker, (req, _res, next) => next(void req.affiliate?.clickId));
-    app.get("/", cookieParser("secret"), (req, res) => void res.json(req.affiliate?.snapshot()));
-    const { body } = await request(app).get("/").set("Cookie", "svc_click_id=c1; mine=s:x.bad");
-    expect(body).toEqual({ clickId: "c1" });
-  });
-
-  it("leaves the host's cookie-parser, mounted later, its work, and what it has found signed alone", async () => {
-    const { tracker, peek } = await appWith({ session: "mine" }, (app, tracker) => {
+  it("takes no id from a cookie that the host's cookie-parser finds signed, and leaves it its work if it is mounted later", async () => {
+    const { tracker, peek } = await appWith({ consent: () => true, session: "mine" }, (app, tracker) => {
       app.use(cookieParser("secret"), tracker);
     });
-    expect(await peek("mine=s:x.bad")).toEqual({});
-    const later = express().use(tracker, (req, _res, next) => next(void req.affiliate?.snapshot()));
-    later.get("/", cookieParser("secret"), (req, res) => void res.json([req.cookies, req.signedCookies]));
-    const { body } = await request(later).get("/").set("Cookie", "svc_click_id=c1; mine=s:x.bad");
-    expect(body).toEqual([{ svc_click_id: "c1" }, { mine: false }]);
+    const Cookie = "svc_click_id=c1; mine=s:x.bad";
+    expect(await peek(Cookie)).toEqual({ clickId: "c1" });
+    const later = express().use(tracker, (req, _res, next) => next(void req.affiliate?.clickId));
+    later.get("/", cookieParser("secret"), ({ affiliate, cookies, signedCookies }, res) => {
+      res.json([affiliate?.snapshot(), cookies, signedCookies]);
+    });
+    const { body } = await request(later).get("/").set("Cookie", Cookie);
+    expect(body).toEqual([{ clickId: "c1" }, { svc_click_id: "c1" }, { mine: false }]);
   });
 
   it.each<[string, unknown]>([
@@ -193,28 +188,25 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     );
   });
 
-  it.each([undefined, null, "", 42])(
-    "says that `session` returned %j only if it is no text",
-    async (said) => {
+  it.each<[unknown, string?]>([
+    ...[undefined, null, "", ".", ".."].map((said): [unknown] => [said]),
+    ...["undefined", "null", "NaN", "[object Object]"].map((text): [unknown, string] => [
+      text,
+      `the text "${text}"`,
+    ]),
+    [42, "a number"],
+  ])(
+    "takes %j for no id, in a cookie and from `session`, and says so once of a mistake",
+    async (said, what) => {
       const { peek, lines } = await appWith({ session: () => said as string });
-      for (let nth = 0; nth < 2; nth++) expect(await peek()).toEqual({});
-      const line = "express-affiliate: what `session` returned is a number, which is no id; it is ignored";
-      expect(lines).toEqual(typeof said === "number" ? [line] : []);
-    },
-  );
-
-  it.each([".", "..", "undefined", "null", "NaN", "[object Object]"])(
-    "takes the text %j for no id, in a cookie and from `session`, and says so once of a missing value",
-    async (text) => {
-      const { peek, lines } = await appWith({ session: () => text });
+      const isText = typeof said === "string";
       for (let nth = 0; nth < 3; nth++)
-        expect(await peek(`svc_click_id=${encodeURIComponent(text)}`)).toEqual({});
-      const ignored = `is the text "${text}", which is no id; it is ignored`;
-      const told = [
-        `express-affiliate: the cookie \`svc_click_id\` ${ignored}`,
-        `express-affiliate: what \`session\` returned ${ignored}`,
-      ];
-      expect(lines).toEqual(text.startsWith(".") ? [] : told);
+        expect(await peek(isText ? `svc_click_id=${encodeURIComponent(said)}` : "")).toEqual({});
+      const places = [...(isText ? ["the cookie `svc_click_id`"] : []), "what `session` returned"];
+      const told = places.map(
+        (place) => `express-affiliate: ${place} is ${what}, which is no id; it is ignored`,
+      );
+      expect(lines).toEqual(what === undefined ? [] : told);
     },
   );
 
@@ -358,11 +350,22 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
   it.each([
     ["consent", {}, "which counts as no"],
     ["session", { clickId: "c1" }, "so the request has no session id"],
-  ])("takes a `%s` that throws for none", async (option, ids, line) => {
-    const { peek, lines } = await appWith({ [option]: throwing("boom") });
-    expect(await peek("svc_click_id=c1")).toEqual(ids);
-    expect(lines).toEqual([`express-affiliate: \`${option}\` threw, ${line}: Error: boom`]);
-  });
+  ])(
+    "takes a `%s` that throws or returns a promise for none, and says so once",
+    async (option, ids, result) => {
+      const aPromise = `returned a promise, ${result}. Ask in a middleware above, and keep the answer on the request`;
+      for (const [answer, line] of [
+        [throwing("boom"), `threw, ${result}: Error: boom`],
+        [async () => "s9", aPromise],
+        [() => Promise.reject(new Error("no database")), aPromise],
+      ] as const) {
+        const { peek, lines } = await appWith({ [option]: answer });
+        for (let visit = 0; visit < 2; visit++) expect(await peek("svc_click_id=c1")).toEqual(ids);
+        const said = `express-affiliate: \`${option}\` ${line}`;
+        expect(lines.filter((each) => each === said)).toHaveLength(1);
+      }
+    },
+  );
 
   it("asks the service about the visitor's session", async () => {
     const status = { hasAffiliate: true, affiliateReference: "ALICE" };
