@@ -33,9 +33,11 @@ are wrong.`;
  * with an exit code: 0 after `--help`, 1 if it cannot start, 2 for wrong arguments.
  */
 export async function sandboxCommand(args: string[], io: CommandIo): Promise<Sandbox | number> {
-  const flags = parseFlags(args, io.parse ?? parseArgs);
-  if (flags instanceof Error) {
-    io.stderr(`sandbox: ${flags.message}\nexpress-affiliate sandbox --help lists all options`);
+  let flags: Flags;
+  try {
+    flags = (io.parse ?? parseArgs)({ args, options }).values;
+  } catch (error) {
+    io.stderr(`sandbox: ${(error as Error).message}\nexpress-affiliate sandbox --help lists all options`);
     return 2;
   }
   if (flags.help) {
@@ -88,14 +90,6 @@ const options = {
   help: { type: "boolean", short: "h" },
 } as const;
 type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
-
-function parseFlags(args: string[], parse: typeof parseArgs): Flags | Error {
-  try {
-    return parse({ args, options }).values;
-  } catch (error) {
-    return error as Error;
-  }
-}
 
 function toOptions(flags: Flags): SandboxOptions {
   const list = flags["require-key-for"];

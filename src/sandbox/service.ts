@@ -35,13 +35,8 @@ export function createService(ledger: LedgerStore, clientId: number) {
       return { status: known ? 200 : 201, body: { success: true, clickId: id, sessionId, message } };
     },
 
-    registration({ email, ...request }: RequestTo<"registration">): Answer {
-      const lead = {
-        ...request,
-        kind: "registration",
-        endpoint: "registration",
-        customerEmail: email,
-      } as const;
+    registration({ email: customerEmail, ...request }: RequestTo<"registration">): Answer {
+      const lead = { ...request, kind: "registration", endpoint: "registration", customerEmail } as const;
       return record(lead, { clickId: request.clickId });
     },
 
@@ -60,11 +55,8 @@ export function createService(ledger: LedgerStore, clientId: number) {
     status(sessionId: string): Answer {
       const click = ledger.lastClickOf(sessionId);
       if (!click) return { status: 200, body: { sessionId, hasAffiliate: false } };
-      const { affiliateReference, id, at } = click;
-      return {
-        status: 200,
-        body: { sessionId, hasAffiliate: true, affiliateReference, clickId: id, clickedAt: at },
-      };
+      const { affiliateReference, id: clickId, at: clickedAt } = click;
+      return { status: 200, body: { sessionId, hasAffiliate: true, affiliateReference, clickId, clickedAt } };
     },
   } satisfies Record<EndpointName, (request: never) => Answer>;
 }
@@ -82,12 +74,8 @@ function linkOf(ledger: LedgerStore, lead: NewLead): Link {
   const isAnothers = others.size > 0 && !others.has(lead.customerEmail.toLowerCase());
   if (found && !isAnothers) {
     const { id: linkedClick, affiliateReference } = found;
-    return {
-      linkedClick,
-      linkedThrough: clickId ? "clickId" : "sessionId",
-      notLinked: null,
-      affiliateReference,
-    };
+    const linkedThrough = clickId ? "clickId" : "sessionId";
+    return { linkedClick, linkedThrough, notLinked: null, affiliateReference };
   }
   if (registration && registration.linkedClick !== null) {
     const { linkedClick, affiliateReference } = registration;

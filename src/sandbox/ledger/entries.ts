@@ -1,4 +1,4 @@
-import type { EndpointName } from "../endpoints.js";
+import type { EndpointName, RequestTo } from "../endpoints.js";
 import type { FaultMode } from "../faults.js";
 
 /** Why a registration or a payment was linked to no click. */
@@ -83,18 +83,12 @@ export interface Payment extends LeadFields {
 /** A registration or a payment (§2.3). */
 export type Lead = Registration | Payment;
 
-type Optional<E, Field extends keyof E> = { readonly [F in Field]?: Exclude<E[F], null> | undefined };
-
 /** A click that came, without what its request left out. */
-export type NewClick = Pick<Click, "affiliateReference"> &
-  Optional<Click, "clickId" | "sessionId" | "clickedUrl" | "referrerUrl" | "userAgent" | "source"> & {
-    readonly clientId?: number;
-  };
+export type NewClick = Pick<Click, "affiliateReference"> & Partial<RequestTo<"click">>;
 
 /** A registration or payment that came, without what its request left out. */
 export type NewLead = Pick<Lead, "kind" | "endpoint" | "customerEmail"> &
-  Optional<Lead, "clickId" | "sessionId" | "customerId" | "customerName" | "leadValue"> & {
-    readonly clientId?: number;
+  Partial<Omit<RequestTo<"registration">, "email"> & Omit<RequestTo<"paymentLead">, "leadType">> & {
     readonly leadType?: string;
   };
 

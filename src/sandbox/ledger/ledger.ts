@@ -95,7 +95,7 @@ function emptyMemory() {
     registrationOf: new Map<string, Lead>(),
     customersOf: new Map<number, Set<string>>(),
     /** Leads with ids of which no click has come so far. */
-    early: new Map<string, Lead[]>(),
+    early: new Map<string, Set<Lead>>(),
   };
 }
 
@@ -146,9 +146,7 @@ export function openLedger(journal?: Journal) {
     if (notLinked === "no-click-with-this-session-id") addTo(memory.early, `session ${sessionId}`, lead);
     if (kind === "payment") return;
     memory.registrationOf.set(customerIn(lead), lead);
-    if (linkedClick === null) return;
-    const customers = memory.customersOf.get(linkedClick) ?? new Set();
-    memory.customersOf.set(linkedClick, customers.add(customerIn(lead)));
+    if (linkedClick !== null) addTo(memory.customersOf, linkedClick, customerIn(lead));
   }
 
   function add<Added extends Line>(line: Added): Added {
@@ -252,8 +250,6 @@ export function openLedger(journal?: Journal) {
   } satisfies Ledger & Record<string, unknown>;
 }
 
-function addTo<Value>(lists: Map<string, Value[]>, key: string, value: Value): void {
-  const list = lists.get(key);
-  if (list) list.push(value);
-  else lists.set(key, [value]);
+function addTo<Key, Value>(sets: Map<Key, Set<Value>>, key: Key, value: Value): void {
+  sets.set(key, (sets.get(key) ?? new Set()).add(value));
 }

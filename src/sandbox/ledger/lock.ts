@@ -41,7 +41,7 @@ async function listenOn(name: string): Promise<(() => void) | undefined> {
   return () => void server.close();
 }
 
-/** Whether a process listens there. One that was killed leaves the name, and nobody answers. */
+/** Whether a process listens there. After a kill the name stays, and no process answers. */
 async function isAnswered(name: string): Promise<boolean> {
   const socket = connect(name);
   try {
