@@ -64,7 +64,9 @@ async function sumOf(deadLetters: DeadLetters, filter: DeadLetterFilter) {
 
 /** No address in full, no name, and no session id, which may be a login's. */
 function shown({ id, kind, event, attempts, createdAt, diedAt, ...death }: DeadLetter) {
-  const { paymentId, leadValue, customerId, affiliateReference, clickId } = fieldsOf(event);
+  const { paymentId, leadValue, customerId, affiliateReference, clickId } = event as Partial<
+    EventData["click"] & EventData["registration"] & EventData["payment"]
+  >;
   const address = emailOf({ kind, data: event });
   const hidden = address === undefined ? undefined : new Secret(address);
   const text = (words: string | undefined) => words && shownText(words, hidden);
@@ -74,7 +76,7 @@ function shown({ id, kind, event, attempts, createdAt, diedAt, ...death }: DeadL
     paymentId: text(paymentId),
     amount: leadValue,
     customerId: text(customerId),
-    email: address && shownAddress(address),
+    email: address && printable(maskEmail(address)),
     // As it is: the page writes out what cannot be seen.
     affiliate: affiliateReference && maskEmails(affiliateReference),
     clickId: kind === "click" ? text(clickId) : undefined,
@@ -89,10 +91,6 @@ function shown({ id, kind, event, attempts, createdAt, diedAt, ...death }: DeadL
   };
 }
 
-function fieldsOf(event: DeadLetter["event"]) {
-  return event as Partial<EventData["click"] & EventData["registration"] & EventData["payment"]>;
-}
-
 const LONGEST = 500;
 
 /** A short line without full addresses. The service may have spelt `address` in its own way. */
@@ -100,10 +98,6 @@ export function shownText(text: string, address?: Secret): string {
   const masked = maskEmails(printable(text));
   const hidden = address?.removeFrom(masked) ?? masked;
   return hidden.length > LONGEST ? `${hidden.slice(0, LONGEST)}…` : hidden;
-}
-
-function shownAddress(address: string): string {
-  return printable(maskEmail(address));
 }
 
 /**
