@@ -7,7 +7,7 @@ import { anyCharacter } from "../helpers/any-character.js";
 import { eachExpress } from "../helpers/express.js";
 import { throwing } from "../helpers/throwing.js";
 import { API_KEY } from "../helpers/tracker.js";
-import { appWith, listen, openDashboard, PATH, payInVain, refusedTracker } from "./helpers.js";
+import { appWith, listen, PATH, payInVain, refusedTracker } from "./helpers.js";
 
 const ADDRESS = "ada.lovelace+42@shop.example";
 const names = ["", "state", "dead-letters", "main.js", "style.css"];
@@ -45,18 +45,14 @@ describe.each(eachExpress)("a stranger on $name", ({ express }) => {
 });
 
 describe("another site's page, in an operator's browser", () => {
-  it.each<[string, Record<string, string | undefined>]>([
+  it.each<[string, Record<string, string>]>([
     ["from another site", { "Sec-Fetch-Site": "cross-site", Origin: "https://evil.example" }],
     ["from a sister site", { "Sec-Fetch-Site": "same-site", Origin: "https://blog.shop.example" }],
     ["from an old browser on another site", { Origin: "https://evil.example" }],
     ["from a sandboxed frame", { Origin: "null" }],
     [
       "from plain http, which anyone on the way can write, to a page on https",
-      {
-        Origin: "http://shop.example",
-        Host: "shop.example",
-        "X-Forwarded-Proto": "https",
-      },
+      { Origin: "http://shop.example", Host: "shop.example", "X-Forwarded-Proto": "https" },
     ],
     ["from an origin that is none", { Origin: "127.0.0.1" }],
     ["from another port", { Origin: "http://shop.example:8080", Host: "shop.example" }],
@@ -71,15 +67,11 @@ describe("another site's page, in an operator's browser", () => {
     const tracker = await trackerWithDead();
     const app = appWith(tracker);
     const [letter] = await tracker.deadLetters.list();
-    const answerTo = async (path: string, sent: Record<string, string | undefined>) => {
-      const given = Object.entries(sent).filter(([, value]) => value !== undefined);
-      return (
-        await request(app).post(`${PATH}/${path}`).query({ id: letter?.id }).set(Object.fromEntries(given))
-      ).status;
-    };
-    for (const path of ["retry", "discard"]) expect(await answerTo(path, headers)).toBe(403);
+    const act = (path: string, sent: Record<string, string>) =>
+      request(app).post(`${PATH}/${path}`).query({ id: letter?.id }).set(sent);
+    for (const path of ["retry", "discard"]) await act(path, headers).expect(403);
     expect(await tracker.deadLetters.list()).toHaveLength(1);
-    expect(await answerTo("discard", { "Sec-Fetch-Site": "same-origin" })).toBe(200);
+    await act("discard", { "Sec-Fetch-Site": "same-origin" }).expect(200);
   });
 
   it("is not an old browser on the page itself, over http or https, however the proxy is set", async () => {
@@ -98,14 +90,6 @@ describe("another site's page, in an operator's browser", () => {
         .set({ Host: host, Origin: `${scheme}://shop.example`, "X-Forwarded-Proto": scheme })
         .expect(200);
     }
-  });
-
-  it("cannot act by a link, an image or a frame", async () => {
-    const tracker = await trackerWithDead();
-    const page = openDashboard(appWith(tracker));
-    const [letter] = await tracker.deadLetters.list();
-    for (const path of ["retry", "discard"]) await page.get(`${path}?id=${letter?.id}`).expect(404);
-    expect(await tracker.deadLetters.list()).toHaveLength(1);
   });
 
   it("cannot read, even if the host allows other sites to read its own answers", async () => {

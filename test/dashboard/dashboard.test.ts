@@ -145,9 +145,7 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
 
   it("answers what it does not have, and what is asked the wrong way", async () => {
     const page = openDashboard(appWith(await trackerOf(), { express }));
-    await page.get("nothing").expect(404);
-    await page.get("__proto__").expect(404);
-    await page.get("retry").expect(404);
+    for (const path of ["nothing", "__proto__", "retry", "discard"]) await page.get(path).expect(404);
     await page.post("state", {}).expect(404);
   });
 });

@@ -31,14 +31,6 @@ describe("the last hour", () => {
     expect(recent.lastHour().delivered).toEqual(new Array(60).fill(0));
   });
 
-  it("counts on after a day in which nothing happened", async () => {
-    const { clock, tracker, recent } = startRecording();
-    tracker.emit("delivered", { kind: "click" });
-    await clock.pass(24 * 60 * MINUTE_MS);
-    tracker.emit("delivered", { kind: "click" });
-    expect(sum(recent.lastHour().delivered)).toBe(1);
-  });
-
   it("does not change if the machine's clock is set", async () => {
     const { clock, tracker, recent } = startRecording();
     const { now } = clock;
