@@ -1,6 +1,4 @@
 import { request as httpRequest } from "node:http";
-import { connect } from "node:net";
-import { text } from "node:stream/consumers";
 import { describe, expect } from "vitest";
 import { call, click, key, payment, sendClick, sendPayment, startSandbox, test } from "./helpers.js";
 
@@ -54,14 +52,6 @@ describe("§7's error body answers", () => {
     expect(await res.json()).toEqual({ error: expect.any(String), message: expect.any(String), status });
     expect(sandbox.ledger.leads().length + sandbox.ledger.clicks().length).toBe(0);
     expect(await sendClick(sandbox)).toMatchObject({ status: 201 });
-  });
-
-  test("what is not HTTP", async ({ sandbox }) => {
-    const socket = connect(Number(new URL(sandbox.url).port), "127.0.0.1");
-    socket.end("rubbish\r\n\r\n");
-    const [head, body] = (await text(socket)).split("\r\n\r\n");
-    expect(head).toMatch(/^HTTP\/1.1 400 /);
-    expect(JSON.parse(body ?? "")).toMatchObject({ error: "Bad Request", status: 400 });
   });
 
   test("headers that are too long", async ({ sandbox }) => {
