@@ -46,7 +46,6 @@ export async function ask(path, request) {
   const answer = await fetch(path, request).catch(() => {
     throw new Error("The server does not answer.");
   });
-  if (answer.status === 204) return {};
   const body = await answer.json().catch(() => {
     const isForbidden = answer.status === 403;
     throw new Error(

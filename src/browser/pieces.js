@@ -27,30 +27,6 @@ export function foreign(text, tag = "bdi") {
   return html`<${tag} class="foreign" dir="auto">${written(String(text))}<//>`;
 }
 
-const LONGEST_ID = 20;
-
-/**
- * An id. A long one is shortened, with the whole in its title and a copy button; without a button
- * it is whole.
- */
-export function identifier(id) {
-  const text = String(id);
-  const copy = text.length > LONGEST_ID && copyButton(text, `Copy ${written(text)}`);
-  if (!copy) return foreign(text, "code");
-  return html`
-    <span class="id" title=${written(text)}>${foreign(`${text.slice(0, 12)}…${text.slice(-4)}`, "code")}${" "}${copy}</span>
-  `;
-}
-
-/** A button that copies a text; nothing if the browser forbids it, as on another machine's http: page. */
-export function copyButton(text, label) {
-  const copy = async ({ currentTarget: button }) => {
-    await navigator.clipboard.writeText(text);
-    button.dataset.copied = "";
-  };
-  return navigator.clipboard && html`<button type="button" aria-label=${label} onClick=${copy}>Copy</button>`;
-}
-
 /**
  * Writes characters that cannot be seen, look like a space or turn the text around them as
  * `\u202e`: two names that differ do not look alike.

@@ -37,6 +37,7 @@ export interface Sandbox {
 }
 
 const SNIPPET = "/snippet.js";
+const pathOfGet = ({ method, url }: IncomingMessage) => (method === "GET" ? url?.split("?")[0] : undefined);
 const withoutSession = snippetWithSession.replace("keepsSession = true", "keepsSession = false");
 
 /**
@@ -60,28 +61,17 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     readOptions(options);
   const snippet = snippetSession ? snippetWithSession : withoutSession;
   const ledger = openLedger(file === undefined ? undefined : await openJournal(file));
-  const faults = createFaults(async ({ mode }) => {
-    await (mode === "down" ? service.stop() : service.start()).finally(inspect.onChange);
-  });
+  const faults = createFaults(({ mode }) => (mode === "down" ? service.stop() : service.start()));
   const track = createTracking(createService(ledger, clientId), ledger, faults, { apiKey, requireKeyFor });
   const inspect = createInspector(ledger, faults, () => {
     return { url: service.url, clientId, apiKey, file: file ?? null };
   });
 
   async function handleService(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const path = req.method === "GET" ? req.url?.split("?")[0] : undefined;
+    const path = pathOfGet(req);
     if (path === "/") return void res.writeHead(302, { location: inspectorFor(req) }).end();
     if (path === SNIPPET) return send(res, 200, "text/javascript; charset=utf-8", snippet);
-    if (path === "/openapi.json") return sendOpenApi(res);
-    if (path === "/ledger.json") return inspect.sendLedger(req, res);
     await track(req, res);
-  }
-  async function handleInspector(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    if (req.url === "/openapi.json") return sendOpenApi(res);
-    await inspect.handle(req, res);
-  }
-  function sendOpenApi(res: ServerResponse): void {
-    sendJson(res, { status: 200, body: openApiDocument(service.url, requireKeyFor) });
   }
   /** By the name that the browser used: from elsewhere, 0.0.0.0 leads nowhere. */
   function inspectorFor({ headers }: IncomingMessage): string {
@@ -94,6 +84,10 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
       // The browser snippet posts clicks from the shop's pages.
       const isForPages = req.url === endpoints.click.path || req.url?.split("?")[0] === SNIPPET;
       refuseForeignPages(req, host, handle === handleService && isForPages);
+      const path = pathOfGet(req);
+      if (path === "/openapi.json")
+        return sendJson(res, { status: 200, body: openApiDocument(service.url, requireKeyFor) });
+      if (path === "/ledger.json") return inspect.sendLedger(req, res);
       await handle(req, res);
     };
     return startServer(guarded(ours), host, port);
@@ -110,7 +104,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   let inspector: RestartableServer;
   try {
     service = await open(handleService, port);
-    inspector = await open(handleInspector, inspectorPort);
+    inspector = await open(inspect.handle, inspectorPort);
   } catch (error) {
     await close();
     throw error;

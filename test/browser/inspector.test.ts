@@ -2,7 +2,7 @@
 
 import type { Sandbox } from "express-affiliate/sandbox";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { describe, expect, vi } from "vitest";
+import { describe, expect } from "vitest";
 import { freePort } from "../helpers/own-server.js";
 import {
   call,
@@ -23,20 +23,6 @@ describeInChromium("the inspector", ({ openPage }) => {
     await page.getByText("live", { exact: true }).waitFor();
     return page;
   }
-
-  test("on another machine has links that lead there, and no button that cannot copy", async () => {
-    const sandbox = await startSandbox({ host: "0.0.0.0" });
-    const page = await openPage();
-    // As on a page of plain http, but of this machine.
-    await page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
-    await page.goto(sandbox.inspectorUrl.replace("0.0.0.0", "devbox.localhost"));
-    await page.locator("#address").click();
-    await page.getByRole("link", { name: "OpenAPI" }).click();
-    await page.getByText("Affiliate Tracking API").waitFor();
-    expect(new URL(page.url()).hostname).toBe("devbox.localhost");
-    await page.goBack();
-    expect(await page.getByRole("button", { name: "Copy the API key" }).count()).toBe(0);
-  });
 
   const openFaults = (page: Page) => page.locator("summary").getByText("Faults").click();
   const visitor = (page: Page, name: string | RegExp) => page.getByRole("listitem", { name });
@@ -68,12 +54,6 @@ describeInChromium("the inspector", ({ openPage }) => {
         ),
       ]);
       await page.getByRole("status").getByText("1 not linked").waitFor();
-      const tiles = await page.locator("#affiliates li").allInnerTexts();
-      expect(tiles.map((text) => text.trim().split(/\s+/).join(" "))).toEqual([
-        "no affiliate 0.00 1 registration",
-        "ALICE 49.90 2 clicks, 1 payment",
-      ]);
-
       const opened = page.waitForEvent("popup");
       await lost.getByRole("link", { name: "request 1" }).click();
       expect(await (await opened).locator("pre").textContent()).toContain('"clickId": "late"');
@@ -87,29 +67,12 @@ describeInChromium("the inspector", ({ openPage }) => {
       await stream.getByRole("button", { name: "Show more" }).click();
       await expect.poll(() => page.locator(".visitor").count()).toBe(120);
       expect(await stream.getByText("of 120").count()).toBe(0);
-      await page.getByLabel("Visitor", { exact: true }).fill("S-11");
-      await expect.poll(() => page.locator(".visitor").count()).toBe(11);
-      await page.getByLabel("Visitor", { exact: true }).fill("eve");
-      await page.getByText("No visitor is like that.").waitFor();
-      await page.getByLabel("Visitor", { exact: true }).fill("");
-
       const row = visitor(page, /^s-7’s visitor/);
       for (let each = 0; each < 50; each += 1)
         await sendClick(sandbox, { clickId: `again-${each}`, sessionId: "s-7", affiliateReference: "s-7" });
       await row.getByText("40 of 51").waitFor();
       await row.getByRole("button", { name: "Show more" }).click();
       await expect.poll(() => row.locator(".entry").count()).toBe(51);
-    });
-
-    test("keeps its headings in view", async ({ sandbox }) => {
-      await manyVisitors(sandbox, 60);
-      const page = await inspect(sandbox);
-      await page.locator(".visitor").nth(40).scrollIntoViewIfNeeded();
-      for (const heading of ["Visitors", "Registrations"]) {
-        const box = await page.locator(".head").getByText(heading).first().boundingBox();
-        expect(box?.y).toBeLessThan(100);
-        expect(box?.y).toBeGreaterThanOrEqual(0);
-      }
     });
 
     test("shows what strangers sent as text, whatever it is", async ({ sandbox }) => {
@@ -145,26 +108,10 @@ describeInChromium("the inspector", ({ openPage }) => {
       const opened = page.waitForEvent("popup");
       await page.locator("#requests a").first().click();
       expect(await (await opened).locator("pre").textContent()).toContain(evil("body"));
-      for (const name of ["name", "source"])
+      for (const name of ["name", "source", "customer", "session"])
         expect(await page.getByRole("main").textContent()).toContain(evil(name));
-      for (const name of ["customer", "session"])
-        expect(await page.getByRole("main").getByTitle(evil(name)).count()).toBeGreaterThan(0);
       expect(await page.locator("main script, main img").count()).toBe(0);
       expect(requested.filter((path) => path.includes("evil"))).toEqual([]);
-    });
-
-    test("shortens a long id, with the whole in a title, and copies the whole", async ({ sandbox }) => {
-      const sessionId = "svc-0b1e6f7a-5f0c-4a55-9c1e-3f8f2d1a7c42";
-      await sendClick(sandbox, { clickId: "c-1", sessionId });
-      const page = await inspect(sandbox);
-      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-      const row = visitor(page, "ALICE’s visitor");
-      const id = row.getByTitle(sessionId);
-      expect(await id.locator("code").textContent()).toBe("svc-0b1e6f7a…7c42");
-      await id.getByRole("button", { name: `Copy ${sessionId}` }).click();
-      await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(sessionId);
-      expect(await row.getByText("c-1").textContent()).toBe("c-1");
-      expect(await row.getByRole("button").count()).toBe(1);
     });
 
     test("keeps its lines the right way round, whatever the script of a name", async ({ sandbox }) => {
@@ -216,34 +163,23 @@ describeInChromium("the inspector", ({ openPage }) => {
     test.for([
       ["Chromium", () => {}],
       ["a browser without moveBefore", () => Reflect.deleteProperty(Element.prototype, "moveBefore")],
-    ] as const)(
-      "keeps the focus in a visitor who moves to the top, of many of one millisecond, in %s",
-      async ([_, prepare]) => {
-        const sandbox = await startSandbox();
-        vi.useFakeTimers({ toFake: ["Date"] });
-        await manyVisitors(sandbox, 10);
-        vi.useRealTimers();
-        const page = await openPage();
-        await page.addInitScript(prepare);
-        await page.goto(sandbox.inspectorUrl);
-        await visitor(page, "s-3").getByRole("link").focus();
-        await sendRegistration(sandbox, { clickId: "c-3", email: "bo@shop.test" });
-        await page.locator(".visitor").first().getByText("bo@shop.test").first().waitFor();
-        expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("request 4");
-        const names = await page.locator(".visitor h3 .foreign").allTextContents();
-        expect(names).toEqual([
-          "bo@shop.test",
-          ...[9, 8, 7, 6, 5, 4, 2, 1, 0].map((each) => `s-${each}’s visitor`),
-        ]);
-      },
-    );
+    ] as const)("keeps the focus in a visitor who moves to the top, in %s", async ([_, prepare]) => {
+      const sandbox = await startSandbox();
+      await manyVisitors(sandbox, 10);
+      const page = await openPage();
+      await page.addInitScript(prepare);
+      await page.goto(sandbox.inspectorUrl);
+      await visitor(page, "s-3").getByRole("link").focus();
+      await sendRegistration(sandbox, { clickId: "c-3", email: "bo@shop.test" });
+      await page.locator(".visitor").first().getByText("bo@shop.test").first().waitFor();
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("request 4");
+    });
   });
 
   describe("the faults", () => {
-    test("are on at the press of a button: since when, until when, and how long still", async () => {
+    test("are on at the press of a button: until when, how slow, or why that was refused", async () => {
       const sandbox = await startSandbox();
       const page = await inspect(sandbox);
-      expect(await page.getByRole("button", { name: "503" }).isVisible()).toBe(false);
       await openFaults(page);
       const modes = (await page.locator("#modes button").allTextContents()).map((mode) => mode.trim());
       expect(modes).toHaveLength(11);
@@ -258,12 +194,7 @@ describeInChromium("the inspector", ({ openPage }) => {
       expect(await page.title()).toBe("503 · Affiliate sandbox");
       await page.getByRole("button", { name: "ok" }).click();
       await bar.getByText("No fault: the service answers.").waitFor();
-    });
 
-    test("are as slow as was set, or say why that was refused", async () => {
-      const sandbox = await startSandbox();
-      const page = await inspect(sandbox);
-      await openFaults(page);
       await page.getByLabel("slow by").fill("-5");
       await page.getByRole("button", { name: "slow" }).click();
       await page.getByRole("alert").getByText("A fault is { mode, forMs?, delayMs?").waitFor();
@@ -299,26 +230,6 @@ describeInChromium("the inspector", ({ openPage }) => {
     await page.keyboard.press("Space");
     await page.getByText("No visitor yet.").waitFor();
     expect(sandbox.ledger.clicks()).toEqual([]);
-  });
-
-  test("filters the requests", async ({ sandbox }) => {
-    await sendClick(sandbox, {}, key(sandbox));
-    await call(sandbox, "lead/payment", { nonsense: true });
-    await sandbox.fail("reset");
-    await sendRegistration(sandbox).catch(() => {});
-    await sandbox.fail("ok");
-    const page = await inspect(sandbox);
-    const requests = page.locator("#requests > li");
-    await expect.poll(() => requests.count()).toBe(3);
-
-    for (const [text, path] of [
-      ["alice", "/click"],
-      ["422", "/lead/payment"],
-      ["no answer", "/registration"],
-    ] as const) {
-      await page.getByLabel("Requests containing").fill(text);
-      await expect.poll(() => requests.allTextContents()).toEqual([expect.stringContaining(path)]);
-    }
   });
 
   test("says that the sandbox has stopped, turns its buttons off, and finds it again", async () => {

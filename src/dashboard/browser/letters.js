@@ -1,6 +1,6 @@
 // The dead letters as the reader has chosen them, and what the reader does to them.
 import { $, ask, change, html, refresh, shown } from "../../browser/page.js";
-import { amount, countOf, foreign, identifier, mark, time, written } from "../../browser/pieces.js";
+import { amount, countOf, foreign, mark, time, written } from "../../browser/pieces.js";
 
 /**
  * `filter`: which dead letters are asked for. `done`, `problem`: what became of the last action. `read`:
@@ -66,7 +66,7 @@ function Letter({ letter }) {
   return html`
     <li class="letter">
       <div id=${`what-${id}`}>
-        <p><strong>${kind}</strong> ${idOf(letter) !== undefined && identifier(idOf(letter))}</p>
+        <p><strong>${kind}</strong> ${idOf(letter) !== undefined && foreign(idOf(letter), "code")}</p>
         <p>
           ${unreadable && html`<span class="lost">what is stored of it cannot be read: it can be discarded</span>`}
           ${letter.amount !== undefined && html`<strong>${amount(letter.amount)}</strong> of `}

@@ -7,7 +7,7 @@ import type { Faults } from "../faults.js";
 import { parseJson, Refused, readBody, send, sendJson } from "../http.js";
 import type { RecordedRequest } from "../ledger/entries.js";
 import type { LedgerStore } from "../ledger/ledger.js";
-import { stateOf, viewIn } from "./state.js";
+import { limitIn, stateOf } from "./state.js";
 import { recordVisitors } from "./visitors.js";
 
 export interface About {
@@ -24,20 +24,11 @@ const headers = { "content-security-policy": policy };
 
 /** The page that shows the service at work. */
 export function createInspector(ledger: LedgerStore, faults: Faults, about: () => About) {
-  // Later than each version of a sandbox that had this port before.
-  let version = Date.now();
-  function onChange(): void {
-    version += 1;
-  }
-  ledger.events.on("entry", onChange).on("clear", onChange);
   const visitors = recordVisitors(ledger);
 
-  /** What the page shows; 204 if nothing has changed since the version that it has. */
   function sendState({ url = "" }: IncomingMessage, res: ServerResponse): void {
-    const query = queryIn(url);
-    if (query.get("version") === String(version)) return void res.writeHead(204).end();
-    const state = stateOf(ledger, visitors(), viewIn(query));
-    sendJson(res, { status: 200, body: { version, about: about(), fault: faults.current(), ...state } });
+    const state = stateOf(ledger, visitors(), limitIn(queryIn(url)));
+    sendJson(res, { status: 200, body: { about: about(), fault: faults.current(), ...state } });
   }
 
   function sendRequest({ url = "" }: IncomingMessage, res: ServerResponse): void {
@@ -83,7 +74,6 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
     "GET /main.js": (_req, res) => send(res, 200, "text/javascript; charset=utf-8", script),
     "GET /state": sendState,
     "GET /request": sendRequest,
-    "GET /ledger.json": sendLedger,
     "POST /fault": setFault,
     "POST /clear": clear,
   };
@@ -95,7 +85,7 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
     await route(req, res);
   }
 
-  return { handle, sendLedger, onChange };
+  return { handle, sendLedger };
 }
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => void | Promise<void>;

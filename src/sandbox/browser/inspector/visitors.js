@@ -1,9 +1,9 @@
 // The visitors, each a chain of click, registration and payment.
 import { html } from "../../../browser/page.js";
-import { amount, foreign, identifier, mark, time } from "../../../browser/pieces.js";
-import { more, search } from "./view.js";
+import { amount, foreign, mark, time } from "../../../browser/pieces.js";
+import { more } from "./view.js";
 
-export function Visitors({ visitors, unlinked, view }) {
+export function Visitors({ visitors, unlinked }) {
   return html`
     <section aria-labelledby="visitors-title">
       <div class="head">
@@ -13,26 +13,17 @@ export function Visitors({ visitors, unlinked, view }) {
             ${visitors.total}${unlinked > 0 && html`, <span class="lost">${mark("lost")}${unlinked} not linked</span>`}
           </span>
         </h2>
-        ${search("search", "Visitor", "visitor, id, affiliate")}
         <p class="columns" aria-hidden="true">
           <span></span><span>Clicks</span><span>Registrations</span><span>Payments</span>
         </p>
       </div>
       <ol id="visitors">
-        ${visitors.total === 0 && noVisitor(view.search)}
+        ${visitors.total === 0 && html`<li class="quiet">No visitor yet. Open your app by an affiliate’s link, such as <code>/?ref=ALICE</code>.</li>`}
         ${visitors.shown.map((visitor) => html`<${Visitor} ...${visitor} id=${visitor.key} key=${visitor.key} />`)}
       </ol>
       ${more(visitors)}
     </section>
   `;
-}
-
-function noVisitor(search) {
-  return search
-    ? html`<li class="quiet">No visitor is like that.</li>`
-    : html`
-      <li class="quiet">No visitor yet. Open your app by an affiliate’s link, such as <code>/?ref=ALICE</code>.</li>
-    `;
 }
 
 function Visitor({ id, name, lastAt, clicks, registrations, payments }) {
@@ -61,7 +52,7 @@ function Visitor({ id, name, lastAt, clicks, registrations, payments }) {
   `;
 }
 
-/** Whom the visitor's registrations and payments count for. */
+/** The affiliates who get the visitor's registrations and payments. */
 function creditOf(leads) {
   if (leads.length === 0) return html`<p class="quiet">only clicked</p>`;
   return [...new Set(leads.map(({ affiliateReference }) => affiliateReference))].map((name) => {
@@ -101,9 +92,9 @@ function Entry(entry) {
       </p>
       <p class="quiet">
         ${others && html`${foreign(others)} `}
-        ${customerId && html`customer ${identifier(customerId)} `}
-        ${kind === "click" && entry.clickId && html`click id ${identifier(entry.clickId)} `}
-        ${kind === "click" && entry.sessionId && html`session id ${identifier(entry.sessionId)} `}
+        ${customerId && html`customer ${foreign(customerId, "code")} `}
+        ${kind === "click" && entry.clickId && html`click id ${foreign(entry.clickId, "code")} `}
+        ${kind === "click" && entry.sessionId && html`session id ${foreign(entry.sessionId, "code")} `}
         ${entry.source && html`from ${foreign(entry.source)}`}
       </p>
       ${entry.clickedUrl && html`<p class="quiet">${foreign(entry.clickedUrl)}</p>`}
@@ -113,7 +104,7 @@ function Entry(entry) {
   `;
 }
 
-/** Words of the sandbox's, then a text that a stranger chose, and so on. */
+/** Words of the sandbox, then a text that a stranger chose, and so on. */
 function told(parts) {
-  return parts.map((part, nth) => (nth % 2 === 0 ? part : identifier(part)));
+  return parts.map((part, nth) => (nth % 2 === 0 ? part : foreign(part, "code")));
 }
