@@ -14,11 +14,10 @@ import { createShop } from "./shop.js";
  * machine, and on the same ones when `data` is used again: so bookmarks, and the cookies of who was
  * there, are good for the next start.
  *
- * @param {{ data?: string, attemptMs?: number }} [options] `data`: the folder for the outbox, the
- * ledger and the ports; by default one that is removed when the shop closes. `attemptMs`: how long
- * the service may take for an answer.
+ * @param {{ data?: string }} [options] `data`: the folder for the outbox, the ledger and the ports;
+ * by default one that is removed when the shop closes.
  */
-export async function serve({ data, attemptMs = 10_000 } = {}) {
+export async function serve({ data } = {}) {
   const folder = data ?? (await mkdtemp(join(tmpdir(), "example-shop-")));
   await mkdir(folder, { recursive: true });
   const ports = await portsOf(folder);
@@ -33,7 +32,6 @@ export async function serve({ data, attemptMs = 10_000 } = {}) {
     apiKey: sandbox.apiKey,
     // What has happened is on the disk before it is sent: kill the shop as you like.
     outbox: diskOutbox({ directory: join(folder, "outbox") }),
-    delivery: { timeoutMs: attemptMs },
   });
   const snippet = { url: `${sandbox.url}/snippet.js`, clientId: sandbox.clientId };
   const recordsUrl = sandbox.inspectorUrl;
