@@ -14,8 +14,8 @@
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { writeFigures } from "./figures.js";
 import { compareWithOthers } from "./others/run.js";
-import { writeFigures } from "./readme.js";
 import { type Bench, createReport } from "./report.js";
 import { benchAnswers, benchBacklog, benchBurst } from "./sections/delivery.js";
 import { benchMainThread } from "./sections/main-thread.js";

@@ -115,7 +115,7 @@ async function paced(shop, ms) {
  */
 async function heapOf(adapter, placeFor) {
   // Nothing waits but the visitor.
-  if (["none", "awaited-fetch"].includes(adapter.name)) return null;
+  if (adapter === none) return null;
   const shop = await open(adapter, placeFor);
   for (let nth = 0; nth < 200; nth++) await shop.visit();
   await sleep(500);

@@ -12,9 +12,7 @@ const MARKS = [
 ];
 /** The columns and the rows of README.md. */
 const SHORT = ["fetch", "segment", "posthog", "memory", "disk", "postgres"];
-const SHORT_ROWS = ["down", "silent", "lose", "deploy-down", "kill", "kill-down", "reload"];
-/** The columns of docs/compare.md; bench/results/others.md has all. */
-const WHOLE = ["fetch", "segment-id", "posthog-id", "bullmq-tuned", "graphile-worker", "disk", "postgres"];
+const SHORT_ROWS = ["down", "silent", "deploy-down", "kill", "kill-down", "reload"];
 /** Below the scenario in which ours take longest. */
 const AFTER_SILENCE = { name: "silent", title: "until the last came, after that silence", answer: untilLast };
 /** What these have not sent waits for a person to decide. The others have given it up. */
@@ -31,7 +29,7 @@ const KEPT_OUTSIDE = ["disk", "postgres"];
  */
 export const PAGES = [
   ["README.md", withShort],
-  ["docs/compare.md", withWhole],
+  ["docs/compare.md", withAll],
   ["bench/results/others.md", withTimes],
 ];
 
@@ -43,7 +41,7 @@ export function writePages() {
 
 /** README.md with its table: what became of the payments in the scenarios that decide. */
 function withShort(page, { measuredOn, outcomes }) {
-  const columns = measuredIn(outcomes).filter(({ name }) => SHORT.includes(name));
+  const columns = adapters.filter(({ name }) => SHORT.includes(name));
   const rows = scenarios
     .filter(({ name }) => SHORT_ROWS.includes(name))
     .map(({ name, title, wholeTitle = title }) => ({ name, title: wholeTitle }));
@@ -51,62 +49,33 @@ function withShort(page, { measuredOn, outcomes }) {
   return between(page, MARKS, byScenario(outcomes, fate, { corner, rows, columns }));
 }
 
-/** docs/compare.md: what became of the payments, and the costs, of those that people choose between. */
-function withWhole(page, results) {
-  const columns = measuredIn(results.outcomes).filter(({ name }) => WHOLE.includes(name));
-  const isWell = ({ name }) =>
-    columns.every((adapter) => fateAndOrder(results.outcomes[name][adapter.name], adapter) === WELL);
-  const costed = columns.map(({ name, costsAs = name }) => adapters.find(({ name }) => name === costsAs));
-  const [fates, costs] = fatesAndCosts(results, {
-    columns,
-    rows: [none, ...costed],
-    shown: scenarios
-      .filter((scenario) => !isWell(scenario))
-      .flatMap((scenario) => (scenario.name === AFTER_SILENCE.name ? [scenario, AFTER_SILENCE] : [scenario])),
-    left: scenarios.filter(isWell),
-    isBrief: true,
-  });
-  return between(page, MARKS, [circumstances(results.measuredOn), fates, costs].join("\n\n"));
-}
-
-/** @param how.isBrief whether a cost is its median alone. `how.left`: scenarios in which all was well. */
-function fatesAndCosts(
-  { outcomes, costs },
-  { columns, rows, shown = scenarios, left = [], isBrief = false },
-) {
-  const wellIn = left.map(({ title }) => title).join("; ");
-  const brief = (cell) => (isBrief ? cell.replace(/ \(.+\)/, "") : cell);
-  const fates = byScenario(outcomes, fateAndOrder, { columns, rows: shown });
-  return [
-    section(
-      "What became of the payments?",
-      [
-        FATES.filter(([word]) => fates.includes(word))
-          .map(([, meaning]) => meaning)
-          .join(" "),
-        ...lostByKill(outcomes),
-        ...(wellIn ? [`Not in the table, because all are ${WELL}: ${wellIn}.`] : []),
-      ].join("\n\n"),
-      fates,
-    ),
+/** docs/compare.md: what became of the payments, and what it cost the host. */
+function withAll(page, { measuredOn, outcomes, costs }) {
+  const rows = scenarios.flatMap((each) =>
+    each.name === AFTER_SILENCE.name ? [each, AFTER_SILENCE] : [each],
+  );
+  const fates = byScenario(outcomes, fateAndOrder, { rows });
+  const words = FATES.filter(([word]) => fates.includes(word)).map(([, meaning]) => meaning);
+  const parts = [
+    circumstances(measuredOn),
+    section("What became of the payments?", [words.join(" "), ...lostByKill(outcomes)].join("\n\n"), fates),
     section(
       "What does it cost the host?",
-      `One package at a time, at ${PER_SECOND} requests a second. The first three columns are ratios to the shop without tracking in the same round: the median round${isBrief ? "" : ", and the spread of the rounds"}; beside the first, its milliseconds. "–": its rounds differed by more than a third. The heap is the main thread's. From Node 22.13 on, our disk outbox takes ${megabytes(costs.disk.bytesOnDisk - costs.memory.bytesOnDisk)} MB less.`,
+      `One package at a time, at ${PER_SECOND} requests a second. The first three columns are ratios to the shop without tracking in the same round: the median round; beside the first, its milliseconds. "–": its rounds differed by more than a third. The heap is the main thread's. From Node 22.13 on, our disk outbox takes ${megabytes(costs.disk.bytesOnDisk - costs.memory.bytesOnDisk)} MB less.`,
       table(
         ["", ...Object.keys(COSTS)],
-        rows
+        [none, ...adapters]
           .filter(({ name }) => costs[name])
-          .map(({ name, title }) => [title, ...Object.values(COSTS).map((show) => brief(show(costs[name])))]),
+          .map(({ name, title }) => [title, ...Object.values(COSTS).map((show) => show(costs[name]))]),
       ),
     ),
   ];
+  return between(page, MARKS, parts.join("\n\n"));
 }
 
-/** bench/results/others.md: of all, what docs/compare.md shows of some; set-ups and times. */
-function withTimes(page, results) {
-  const { measuredOn, outcomes } = results;
-  const columns = measuredIn(outcomes);
-  const setUps = columns.map(({ title, setUp, follows }) => [linked(title, follows), setUp]);
+/** bench/results/others.md: set-ups and times. */
+function withTimes(page, { measuredOn, outcomes }) {
+  const setUps = adapters.map(({ title, setUp, follows }) => [linked(title, follows), setUp]);
   const parts = [
     circumstances(measuredOn),
     section(
@@ -119,27 +88,15 @@ function withTimes(page, results) {
       "Seconds after the last visitor had come and the service was well.",
       byScenario(outcomes, ({ lastMs }) => (lastMs / 1_000).toFixed(1)),
     ),
-    ...fatesAndCosts(results, { columns, rows: [none, ...adapters] }).map((text) =>
-      text.replaceAll("](outboxes.md#", "](../../docs/outboxes.md#"),
-    ),
   ];
   return between(page, MARKS, parts.join("\n\n"));
-}
-
-/** Those whose every scenario was measured, in the order of the tables. */
-function measuredIn(outcomes) {
-  return adapters.filter(({ name }) => scenarios.every((scenario) => outcomes[scenario.name]?.[name]));
 }
 
 const circumstances = ({ node, cores, payments, inMs }) =>
   `${number(payments)} payments in ${inMs / 1_000} s, on Node ${node} and ${cores} cores that the shop, its visitors and the service share.`;
 
 /** A row for each scenario, a column for each adapter. A row may have an `answer` of its own. */
-function byScenario(
-  outcomes,
-  answer,
-  { corner = "", rows = scenarios, columns = measuredIn(outcomes) } = {},
-) {
+function byScenario(outcomes, answer, { corner = "", rows = scenarios, columns = adapters } = {}) {
   return table(
     [corner, ...columns.map(({ title }) => title)],
     rows.map(({ name, title, answer: ofRow = answer }) => [
@@ -149,14 +106,12 @@ function byScenario(
   );
 }
 
-/** `5 missing, 2 held`, or `all once`. An asterisk: each repetition has the first one's id. */
+/** `5 missing, 2 held`, or `all once`. */
 function fate({ happened, arrived, held, twice, repeatedKeys }, { name, dropsKnown = false }) {
-  if (dropsKnown && repeatedKeys === twice) return fate({ happened, arrived, held, twice: 0 }, { name });
-  const marked = repeatedKeys === twice ? "*" : "";
   const words = [
     ...counted(happened - arrived - held, "missing"),
     ...counted(held, HOLD.includes(name) ? "held" : "given up"),
-    ...counted(twice, `repeated${marked}`),
+    ...counted(dropsKnown ? twice - repeatedKeys : twice, "repeated"),
   ];
   return words.join(", ") || "all once";
 }
@@ -186,8 +141,7 @@ const FATES = [
   [" missing", "*Missing*: not there when nothing had come for 70 s."],
   [" held", "*Held*: it may have arrived, and waits for a person to decide."],
   [" given up", "*Given up*: the queue has stopped trying, and a person can send it again."],
-  [" repeated", "*Repeated*: it arrived again."],
-  [" repeated*", "With an asterisk, it had the same id, so Segment's and PostHog's services drop it."],
+  [" repeated", "*Repeated*: it arrived again, and its service does not drop it by its id."],
   [" late", "*Late*: after a later payment of that visitor, who pays once a second."],
   [" failed", "*Failed*: the visitor got an error, or no answer within a minute."],
   [" unserved", "*Unserved*: no process was there to answer."],
@@ -198,7 +152,7 @@ const FATES = [
  * visitors had their answer.
  */
 function lostByKill(outcomes) {
-  const lost = measuredIn(outcomes)
+  const lost = adapters
     .filter(({ name }) => KEPT_OUTSIDE.includes(name))
     .flatMap(({ name, title }) => {
       const answered = scenarios.flatMap((scenario) =>
@@ -212,27 +166,19 @@ function lostByKill(outcomes) {
   ];
 }
 
-/** The columns of the costs. */
+/** The columns of the costs. A figure whose rounds do not agree is not there. */
 const COSTS = {
   "visitor's wait, median": ({ p50, waitMs }) =>
-    waitMs ? `${beside(p50)}, ${median(waitMs).toFixed(1)} ms` : beside(p50),
-  "99th percentile": ({ p99 }) => beside(p99),
-  "main thread": ({ mainThread }) => beside(mainThread),
+    waitMs ? `${ratioOf(p50)}, ${median(waitMs).toFixed(1)} ms` : ratioOf(p50),
+  "99th percentile": ({ p99 }) => ratioOf(p99),
+  "main thread": ({ mainThread }) => ratioOf(mainThread),
   "heap, bytes an event that waits": ({ heapPerEvent }) =>
     heapPerEvent === null ? "–" : number(heapPerEvent),
   "`import`, ms": ({ importMs }) => number(importMs),
   "with dependencies, MB": ({ bytesOnDisk }) => megabytes(bytesOnDisk),
 };
 
-/**
- * `1.21 (1.18 to 1.25)`: the median of the rounds and their spread. A figure whose rounds do not
- * agree is not there.
- */
-function beside(rounds) {
-  if (!rounds) return "–";
-  const sorted = [...rounds].sort((one, other) => one - other).map((each) => each.toFixed(2));
-  return `${sorted[(sorted.length - 1) / 2]} (${sorted[0]} to ${sorted.at(-1)})`;
-}
+const ratioOf = (rounds) => (rounds ? median(rounds).toFixed(2) : "–");
 
 const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
 

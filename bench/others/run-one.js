@@ -16,7 +16,6 @@ const { times = 1, repeatsWithinMs = 5_000 } = scenario;
 const AT_MOST_MS = 180_000;
 // Kubernetes' default.
 const GRACE_MS = 30_000;
-const STRANGER_EVERY_MS = 50;
 const TICK_MS = 5;
 const LOOK_MS = 200;
 const CALM_MS = 1_000;
@@ -89,16 +88,8 @@ await once(process, "message");
 
 const began = performance.now();
 const happened = happen();
-let strangers = 0;
-const crowd = scenario.strangers && setInterval(visitOfStranger, STRANGER_EVERY_MS);
-
 const wanted = Math.ceil(load.events / times);
 const lastOf = new Map();
-
-function visitOfStranger() {
-  const name = `stranger-${++strangers}`;
-  visit(`${name}@shop.example`, name);
-}
 
 /**
  * A visitor pays again once the last payment was answered, so that the order in which they happened
@@ -137,7 +128,6 @@ for (;;) {
   const isEnough = haveAllArrived ? repeatsWithinMs : Math.max(load.quietMs, repeatsWithinMs);
   if (now - changed > isEnough || now - ended > AT_MOST_MS) break;
 }
-clearInterval(crowd);
 const outcome = outcomeOf({
   visits: await Promise.all(visits),
   held: await host.ask("held"),

@@ -1,14 +1,10 @@
-import pg from "pg";
-import { scratch } from "../../proof/shared/scratch.ts";
-import { startCluster } from "../../test/helpers/cluster.ts";
 import { start } from "../child.ts";
 import { adapters } from "./adapters/index.js";
 import { costsOf } from "./costs.js";
-import { missing } from "./missing.js";
 import { writePages } from "./pages.js";
 import { writeResults } from "./results.js";
 import { LOAD, scenarios } from "./scenarios.js";
-import { startRedis } from "./servers.js";
+import { missing, startServers } from "./servers.js";
 
 /** So many scenarios at a time. In one of them something happens, the others only wait. */
 const AT_ONCE = 20;
@@ -75,33 +71,6 @@ function chosen(only) {
         (only.length === 0 ||
           only.some((names) => names.split("/").every((name) => name === adapter.name || name === act.name))),
     );
-}
-
-async function startServers(pairs) {
-  const needs = (server) => pairs.some(({ adapter }) => adapter.needs === server);
-  const redis = needs("redis") ? await startRedis() : undefined;
-  const cluster = needs("postgres") ? await startCluster() : undefined;
-  let runs = 0;
-  return {
-    /** A directory, a queue's name and a database of its own. */
-    async placeFor({ needs }) {
-      const run = `run_${++runs}`;
-      const postgres = needs === "postgres" ? await createDatabase(cluster, run) : undefined;
-      return { run, directory: scratch(), redis: redis?.port, postgres };
-    },
-    async stop() {
-      await redis?.stop();
-      await cluster?.destroy();
-    },
-  };
-}
-
-async function createDatabase({ connectionString }, name) {
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  await client.query(`create database ${name}`);
-  await client.end();
-  return connectionString.replace(/[^/]*$/, name);
 }
 
 /** Resolves once the scenario that was begun last is calm. */

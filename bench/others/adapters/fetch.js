@@ -1,5 +1,3 @@
-const follows = ["https://nodejs.org/docs/latest-v20.x/api/globals.html#fetch"];
-
 /** The request of the service's specification, for adapters that post each payment themselves. */
 function send(service, { visitor, email, total }, signal) {
   const payment = { leadType: "PAYMENT", customerEmail: email, leadValue: total };
@@ -22,7 +20,7 @@ export const fetchAndCatch = {
   name: "fetch",
   title: "`fetch().catch()`",
   setUp: "not awaited; no retries, no time limit of its own",
-  follows,
+  follows: ["https://nodejs.org/docs/latest-v20.x/api/globals.html#fetch"],
   start: ({ service }) => ({
     track(payment) {
       send(service, payment)
@@ -30,34 +28,4 @@ export const fetchAndCatch = {
         .catch(() => {});
     },
   }),
-};
-
-export const awaitedFetch = {
-  name: "awaited-fetch",
-  title: "awaited `fetch`",
-  setUp: "awaited before the response; no retries, no time limit. Without an answer, the checkout fails",
-  follows,
-  start: ({ service }) => ({
-    async track(payment) {
-      const response = await send(service, payment);
-      await response.text();
-    },
-  }),
-};
-
-export const pRetry = {
-  name: "p-retry",
-  title: "`fetch`, p-retry",
-  setUp:
-    "not awaited; attempts of at most 10 s; by default 10 retries, after 1 s, 2 s, 4 s and so on. Nothing at the end: retries keep the process alive",
-  packages: ["p-retry"],
-  follows: ["https://github.com/sindresorhus/p-retry#readme"],
-  async start({ service }) {
-    const { default: retry } = await import("p-retry");
-    return {
-      track(payment) {
-        retry(() => post(service, payment)).catch(() => {});
-      },
-    };
-  },
 };

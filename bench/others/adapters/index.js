@@ -1,10 +1,7 @@
-import { bullmq, bullmqId, bullmqTuned } from "./bullmq.js";
-import { awaitedFetch, fetchAndCatch, pRetry } from "./fetch.js";
-import { graphileWorker } from "./graphile-worker.js";
+import { fetchAndCatch } from "./fetch.js";
 import { disk, memory, postgres } from "./ours.js";
-import { pgBoss } from "./pg-boss.js";
-import { posthog, posthogId } from "./posthog.js";
-import { segment, segmentId } from "./segment.js";
+import { bullmq, bullmqTuned, graphileWorker } from "./queues.js";
+import { posthog, segment } from "./sdks.js";
 
 /**
  * What is compared, in the order of the tables. Each has a `name`, and a `title`, `setUp` and
@@ -14,21 +11,8 @@ import { segment, segmentId } from "./segment.js";
  * `close()` if the end needs it and, if an operator can send what was given up, `held()`.
  */
 export const adapters = [
-  fetchAndCatch,
-  awaitedFetch,
-  pRetry,
-  segment,
-  segmentId,
-  posthog,
-  posthogId,
-  bullmq,
-  bullmqId,
-  bullmqTuned,
-  pgBoss,
-  graphileWorker,
-  memory,
-  disk,
-  postgres,
+  ...[fetchAndCatch, segment, posthog, bullmq, bullmqTuned, graphileWorker],
+  ...[memory, disk, postgres],
 ];
 
 /** The shop without tracking: what the costs are measured against. */
