@@ -41,12 +41,6 @@ const nest = (version: string, types: string): Dependencies => ({
   "@types/node": "^20.19.43",
 });
 
-const apollo = (integration: string): Dependencies => ({
-  "@apollo/server": "^5.5.1",
-  "@as-integrations/express5": integration,
-  graphql: "^16.11.0",
-});
-
 /** A library for PostgreSQL. It sees nothing of Express. */
 const inPostgres = (dependencies: Dependencies, more?: More): Recipe =>
   on5({ pg: "^8.23.1", ...dependencies }, { postgres: true, ...more });
@@ -71,26 +65,15 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   },
   passport: onBoth({ "express-session": "^1.19.0", passport: "^0.7.0", "passport-local": "^1.0.0" }),
   "better-auth": onBoth({ "better-auth": "^1.7.25" }),
-  trpc: onBoth({ "@trpc/server": "^11.25.2", "@trpc/client": "^11.25.2" }),
-  // Its middleware is a package for each Express; the recipe imports the one for Express 5.
-  apollo: { express: { 4: apollo("npm:@as-integrations/express4@^1.1.2"), 5: apollo("^1.1.2") } },
-  "graphql-yoga": onBoth({ "graphql-yoga": "^5.24.1", graphql: "^16.11.0" }),
-  next: onBoth(
-    { next: "^16.4.6", react: "^19.3.1", "react-dom": "^19.3.1" },
-    { prepare: "env NEXT_TELEMETRY_DISABLED=1 npx next build" },
-  ),
   "async-local-storage": onBoth({}),
-  // A line each at the end of docs/frameworks.md.
+  // A line at the end of docs/frameworks.md.
   sentry: on5({ "@sentry/node": "^11.12.0" }),
-  datadog: on5({ "dd-trace": "^5.132.0" }),
   // What stands between a visitor and the app.
   lambda: onBoth({ "@codegenie/serverless-express": "5.0.0" }),
   "lambda-vendia": onBoth({ "@vendia/serverless-express": "4.12.6" }, { basedOn: "lambda" }),
   "proxied-shop": onBoth({
     ...{ apicache: "1.6.3", "express-http-proxy": "2.1.2", "http-proxy-middleware": "4.2.2" },
   }),
-  // With syslog's levels.
-  winston: on5({ winston: "^3.19.0" }),
   // Bundlers and runtimes: kit/anywhere.js, without the code of a page.
   esbuild: anywhere({ esbuild: "^0.27.7" }),
   webpack: anywhere({ webpack: "^5.112.2" }),
@@ -127,7 +110,7 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   mysql2: inMysql({}),
   "mysql-prisma": inMysql(prisma({ "@prisma/adapter-mariadb": "^7.10.0" }), "prisma", generated),
   "mysql-typeorm": inMysql({ typeorm: "^1.1.1" }, "typeorm"),
-  "mysql-sequelize": inMysql({ sequelize: "^6.37.8" }),
+  "mysql-sequelize": inMysql({ sequelize: "^6.37.8" }, "sequelize"),
   "mysql-drizzle": inMysql({ "drizzle-orm": "^0.45.4" }, "drizzle"),
   "mysql-knex": inMysql({ knex: "^3.3.0" }, "knex"),
   "mysql-kysely": inMysql({ kysely: "^0.28.18" }, "kysely"),

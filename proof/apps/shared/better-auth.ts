@@ -1,3 +1,4 @@
+import { partOf } from "../../../test/helpers/docs/pages.js";
 import { type Edit, inFile } from "./patch.js";
 import { type Person, taken, type Visitor } from "./walk.js";
 
@@ -5,24 +6,9 @@ export async function signUpByEmail(visitor: Visitor, { email, name, password }:
   taken(await visitor.post("/api/auth/sign-up/email", { email, name, password }));
 }
 
-const FIELDS_AND_HOOKS = `    user: {
-      additionalFields: {
-        affiliate: { type: "string", required: false, input: false, returned: false },
-      },
-    },
-    databaseHooks: {
-      user: {
-        create: {
-          before: async (user, context) => ({
-            data: { ...user, affiliate: JSON.stringify(attributionIn(context)) },
-          }),
-          after: async (user, context) => {
-            const registration = { email: user.email, customerId: user.id, customerName: user.name };
-            await tracker.trackRegistration(registration, attributionIn(context));
-          },
-        },
-      },
-    },`;
+/** What docs/frameworks.md adds to the options of better-auth. */
+const guide = partOf("test/frameworks/better-auth/app.js", "hooks") ?? "";
+const FIELDS_AND_HOOKS = guide.slice(guide.indexOf("  user: {"), guide.indexOf("\n});"));
 
 const ATTRIBUTION = `
 const attributionIn = (context: { headers?: Headers } | null) =>

@@ -2,18 +2,25 @@ import { DataTypes, QueryTypes, Sequelize } from "sequelize";
 import { tracker } from "./outbox.js";
 import { paymentOf } from "./payment.js";
 
-const sequelize = new Sequelize(process.env.DATABASE_URL, { logging: false });
+const url = process.env.DATABASE_URL;
+const sequelize = new Sequelize(url, { logging: false });
 const Order = sequelize.define(
   "Order",
-  { id: { type: DataTypes.TEXT, primaryKey: true }, email: DataTypes.TEXT, total: DataTypes.DECIMAL },
+  { id: { type: DataTypes.STRING, primaryKey: true }, email: DataTypes.STRING, total: DataTypes.DECIMAL },
   { tableName: "orders", timestamps: false },
 );
 
-// #region adapter
-const inSequelize = (transaction) => ({
+// #region postgres
+const inPostgres = (transaction) => ({
   query: (text, bind) => sequelize.query(text, { bind, transaction, type: QueryTypes.SELECT }),
 });
 // #endregion
+
+// #region mysql
+const inMysql = (transaction) => ({ query: (text) => sequelize.query(text, { transaction }) });
+// #endregion
+
+const inSequelize = url.startsWith("postgres") ? inPostgres : inMysql;
 
 export async function checkout(order) {
   await sequelize.transaction(async (transaction) => {

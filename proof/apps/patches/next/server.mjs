@@ -2,7 +2,7 @@ import express from "express";
 import next from "next";
 import { getTracker } from "./get-tracker.mjs";
 
-const nextApp = next({ dev: false });
+const nextApp = next({ dev: process.env.NODE_ENV === "development" });
 await nextApp.prepare();
 const handle = nextApp.getRequestHandler();
 

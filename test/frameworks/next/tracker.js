@@ -1,3 +1,0 @@
-import { getTracker } from "./get-tracker.js";
-
-export const tracker = getTracker();
