@@ -3,9 +3,8 @@ import express, { type Request, type RequestHandler, type Response } from "expre
 import { affiliate, memoryOutbox, type Outbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { Pool } from "undici";
-import { PATH, POST } from "./payments.js";
+import { PATH, POST, SOCKETS_OF_AN_ENDPOINT } from "./payments.js";
 import { scratch } from "./scratch.js";
-import { SOCKETS_OF_AN_ENDPOINT } from "./sockets.js";
 import { addressOf, argument, quiet, say } from "./task.js";
 import { mainThreadMicros } from "./thread-clock.js";
 

@@ -14,3 +14,9 @@ export function visitor(nth: number): Required<Attribution> {
   const tail = `${nth}`.padStart(12, "0");
   return { clickId: `6f1d4f8e-97c4-4a60-b7a1-${tail}`, sessionId: `0b0f3f5c-2b1e-4d7f-9a44-${tail}` };
 }
+
+/**
+ * How many requests the package has under way to one endpoint: three quarters of its `concurrency`,
+ * which is 8 by default. If one endpoint is silent, the others have the rest.
+ */
+export const SOCKETS_OF_AN_ENDPOINT = 6;

@@ -14,7 +14,6 @@ const ROUNDS = 3;
 /** Rounds whose greatest figure is above the least by more than a third do not agree. */
 const AGREE = 4 / 3;
 const FIGURES = ["p50", "p99", "mainThread"];
-const WAITING = 1_000;
 const STARTS = 5;
 
 /**
@@ -33,7 +32,6 @@ export async function costsOf(adapters, placeFor, load) {
     const { name, packages = [], loads = packages } = adapter;
     costs[name] = {
       ...figuresOf(name, rounds),
-      heapPerEvent: await heapOf(adapter, placeFor),
       importMs: importMsOf(loads),
       bytesOnDisk: sizeOf(packages),
     };
@@ -59,73 +57,39 @@ function figuresOf(name, rounds) {
   );
 }
 
-async function open(adapter, placeFor) {
-  const service = await startService();
-  const place = { ...(await placeFor(adapter)), service: `http://127.0.0.1:${service.port}` };
-  const host = await startHost(adapter.name, place, ["--expose-gc"]);
-  const agent = new Agent({ connections: 256 });
-  let visitor = 0;
-  return {
-    service,
-    ask: host.ask,
-    visit: () => host.pay(`e-${++visitor}@shop.example`, `visitor-${visitor}`, agent),
-    async end() {
-      const exit = once(host.shop, "exit");
-      host.shop.kill("SIGKILL");
-      await exit;
-      await agent.destroy();
-      await service.be("down");
-    },
-  };
-}
-
 /**
  * What visitors wait, in milliseconds, and what the main thread works for a request, in
  * microseconds.
  */
 async function pacedWith(adapter, placeFor, { warmMs, pacedMs }) {
-  const shop = await open(adapter, placeFor);
-  await paced(shop, warmMs);
-  const before = await shop.ask("costs");
-  const waited = (await paced(shop, pacedMs)).sort((one, other) => one - other);
-  const after = await shop.ask("costs");
-  await shop.end();
+  const service = await startService();
+  const place = { ...(await placeFor(adapter)), service: `http://127.0.0.1:${service.port}` };
+  const { shop, ask, pay } = await startHost(adapter.name, place);
+  const agent = new Agent({ connections: 256 });
+  let visitor = 0;
+  const visit = () => pay(`e-${++visitor}@shop.example`, `visitor-${visitor}`, agent);
+  await paced(visit, warmMs);
+  const before = await ask("mainThread");
+  const waited = (await paced(visit, pacedMs)).sort((one, other) => one - other);
+  const mainThread = ((await ask("mainThread")) - before) / waited.length;
+  const exit = once(shop, "exit");
+  shop.kill("SIGKILL");
+  await exit;
+  await agent.destroy();
+  await service.be("down");
   const at = (share) => waited[Math.floor(share * waited.length)];
-  return {
-    p50: at(0.5),
-    p99: at(0.99),
-    mainThread: (after.mainThreadMicros - before.mainThreadMicros) / waited.length,
-  };
+  return { p50: at(0.5), p99: at(0.99), mainThread };
 }
 
 /** One request each hundredth of a second. Returns what each waited. */
-async function paced(shop, ms) {
+async function paced(visit, ms) {
   const began = performance.now();
   const visits = [];
   while (performance.now() - began < ms) {
-    visits.push(shop.visit());
+    visits.push(visit());
     await sleep(Math.max(0, began + (visits.length * 1_000) / PER_SECOND - performance.now()));
   }
   return (await Promise.all(visits)).map(({ waited }) => waited);
-}
-
-/**
- * Bytes of the main thread's heap for each event that waits for a service that takes requests and
- * does not answer.
- */
-async function heapOf(adapter, placeFor) {
-  // Nothing waits but the visitor.
-  if (adapter === none) return null;
-  const shop = await open(adapter, placeFor);
-  for (let nth = 0; nth < 200; nth++) await shop.visit();
-  await sleep(500);
-  await shop.service.be("silent");
-  const before = await shop.ask("costs");
-  for (let nth = 0; nth < WAITING; nth++) await shop.visit();
-  await sleep(500);
-  const after = await shop.ask("costs");
-  await shop.end();
-  return Math.round((after.heapUsed - before.heapUsed) / WAITING);
 }
 
 /** Milliseconds until what the adapter loads is there, the median of some processes. */

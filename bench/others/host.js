@@ -7,9 +7,9 @@ const VISITOR_MS = 60_000;
 const NO_PROCESS = ["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"];
 
 /** Starts a shop in a process of its own. */
-export async function startHost(adapter, place, execArgv = []) {
+export async function startHost(adapter, place) {
   const stdio = ["ignore", "ignore", "ignore", "ipc"];
-  const shop = fork("bench/others/shop.js", [JSON.stringify({ adapter, place })], { execArgv, stdio });
+  const shop = fork("bench/others/shop.js", [JSON.stringify({ adapter, place })], { stdio });
   const failed = once(shop, "exit").then(([code, signal]) => {
     throw new Error(`the shop with ${adapter} did not start: ${code ?? signal}`);
   });
@@ -17,14 +17,14 @@ export async function startHost(adapter, place, execArgv = []) {
   const [{ port }] = await Promise.race([once(shop, "message"), failed]);
   return {
     shop,
-    /** `costs` or `held`: see shop.js. */
+    /** `mainThread` or `held`: see shop.js. */
     async ask(question) {
       const answer = once(shop, "message");
       shop.send(question);
       return (await answer)[0];
     },
     /**
-     * Pays. What the visitor got, when, and after how many milliseconds. Without an answer the
+     * Pays. What the visitor got, and after how many milliseconds. Without an answer the
      * status is 0, and `isUnserved` says whether there was no process to give one.
      */
     async pay(email, visitor, dispatcher) {
@@ -43,8 +43,7 @@ export async function startHost(adapter, place, execArgv = []) {
         },
         ({ code }) => ({ status: 0, isUnserved: NO_PROCESS.includes(code) }),
       );
-      const answered = performance.now();
-      return { email, ...got, answered, waited: answered - began };
+      return { email, ...got, waited: performance.now() - began };
     },
   };
 }

@@ -19,8 +19,6 @@ const AFTER_SILENCE = { name: "silent", title: "until the last came, after that 
 const HOLD = ["memory", "disk", "postgres"];
 /** Of a scenario in which each payment arrived once, in order. */
 const WELL = "✓";
-/** Our outboxes that keep payments outside the process. */
-const KEPT_OUTSIDE = ["disk", "postgres"];
 
 /**
  * The pages that show the last results, and what puts them there.
@@ -58,10 +56,10 @@ function withAll(page, { measuredOn, outcomes, costs }) {
   const words = FATES.filter(([word]) => fates.includes(word)).map(([, meaning]) => meaning);
   const parts = [
     circumstances(measuredOn),
-    section("What became of the payments?", [words.join(" "), ...lostByKill(outcomes)].join("\n\n"), fates),
+    section("What became of the payments?", words.join(" "), fates),
     section(
       "What does it cost the host?",
-      `One package at a time, at ${PER_SECOND} requests a second. The first three columns are ratios to the shop without tracking in the same round: the median round; beside the first, its milliseconds. "–": its rounds differed by more than a third. The heap is the main thread's. From Node 22.13 on, our disk outbox takes ${megabytes(costs.disk.bytesOnDisk - costs.memory.bytesOnDisk)} MB less.`,
+      `One package at a time, at ${PER_SECOND} requests a second. The first three columns are ratios to the shop without tracking in the same round: the median round; beside the first, its milliseconds. "–": its rounds differed by more than a third. From Node 22.13 on, our disk outbox takes ${megabytes(costs.disk.bytesOnDisk - costs.memory.bytesOnDisk)} MB less.`,
       table(
         ["", ...Object.keys(COSTS)],
         [none, ...adapters]
@@ -147,33 +145,12 @@ const FATES = [
   [" unserved", "*Unserved*: no process was there to answer."],
 ];
 
-/**
- * What a kill cost our outboxes that keep payments outside the process: how close to it the
- * visitors had their answer.
- */
-function lostByKill(outcomes) {
-  const lost = adapters
-    .filter(({ name }) => KEPT_OUTSIDE.includes(name))
-    .flatMap(({ name, title }) => {
-      const answered = scenarios.flatMap((scenario) =>
-        Object.values(outcomes[scenario.name][name].answeredMs ?? {}).map(Math.abs),
-      );
-      return answered.length > 0 ? [`${number(Math.max(...answered))} ms (${title})`] : [];
-    });
-  if (lost.length === 0) return [];
-  return [
-    `\`kill -9\` loses payments that were answered, but not stored yet, in the last ${lost.join(", ")} before the kill. None is lost if the shop [awaits](outboxes.md#killed-processes) the receipt.`,
-  ];
-}
-
 /** The columns of the costs. A figure whose rounds do not agree is not there. */
 const COSTS = {
   "visitor's wait, median": ({ p50, waitMs }) =>
     waitMs ? `${ratioOf(p50)}, ${median(waitMs).toFixed(1)} ms` : ratioOf(p50),
   "99th percentile": ({ p99 }) => ratioOf(p99),
   "main thread": ({ mainThread }) => ratioOf(mainThread),
-  "heap, bytes an event that waits": ({ heapPerEvent }) =>
-    heapPerEvent === null ? "–" : number(heapPerEvent),
   "`import`, ms": ({ importMs }) => number(importMs),
   "with dependencies, MB": ({ bytesOnDisk }) => megabytes(bytesOnDisk),
 };

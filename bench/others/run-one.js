@@ -30,7 +30,6 @@ const agent = new Agent();
 const shops = [];
 let host = await openHost();
 let serves = Promise.resolve();
-let killedAt;
 
 async function openHost() {
   const opened = await startHost(adapter, { ...place, service: address });
@@ -52,7 +51,6 @@ async function signal(name) {
   if (name === "SIGKILL") {
     // Nothing serves until the next process does.
     serves = replaced;
-    killedAt = performance.now();
     shop.kill(name);
     return;
   }
@@ -133,7 +131,6 @@ const outcome = outcomeOf({
   held: await host.ask("held"),
   arrivals: service.arrivals,
   ended,
-  killedAt,
   visitors: load.visitors,
 });
 for (const shop of shops) shop.kill("SIGKILL");

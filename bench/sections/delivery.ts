@@ -1,8 +1,20 @@
-import { compare } from "../carriers.js";
-import type { Bench } from "../report.js";
-import { FOR_EIGHT_TO_AN_ENDPOINT, SOCKETS, SOCKETS_OF_AN_ENDPOINT } from "../sockets.js";
+import { resultOf, start } from "../child.js";
+import type { Carrier, DeliveryArgument, DeliveryReport } from "../delivery.js";
+import { SOCKETS_OF_AN_ENDPOINT } from "../payments.js";
+import { type Bench, micros, type Row, ratio, round } from "../report.js";
+import type { ServiceReport } from "../service.js";
+import { medianOf } from "../statistics.js";
 
-const BY_DEFAULT = { sockets: SOCKETS_OF_AN_ENDPOINT, concurrency: SOCKETS };
+interface Comparison extends Omit<DeliveryArgument, "service" | "carrier" | "events"> {
+  readonly what: string;
+  readonly rounds: number;
+  readonly carriers: readonly Carrier[];
+  /** How long the service takes to answer, and how many events each delivers to it. */
+  readonly cases: readonly { readonly answersInMs: number; readonly events: number }[];
+}
+
+/** As many requests at a time as the package has to one endpoint by default. */
+const BY_DEFAULT = { sockets: SOCKETS_OF_AN_ENDPOINT, concurrency: 8 };
 
 /** How fast payments are delivered to a service that takes some milliseconds to answer. */
 export async function benchAnswers(bench: Bench): Promise<void> {
@@ -19,7 +31,7 @@ export async function benchAnswers(bench: Bench): Promise<void> {
   });
   bench.report.section(
     "Answers",
-    `Payments that wait, to a service that answers after some time, ${SOCKETS_OF_AN_ENDPOINT} requests at a time (the default). ` +
+    `Payments that wait, to a service that answers after some time, ${BY_DEFAULT.sockets} requests at a time (the default). ` +
       "`µs of processor` is the time of all threads of the process for an event. What is a share of undici's is a share within " +
       "the same round.",
     rows,
@@ -28,19 +40,19 @@ export async function benchAnswers(bench: Bench): Promise<void> {
 
 /** How fast a backlog is delivered, and what that takes. */
 export async function benchBacklog(bench: Bench): Promise<void> {
+  const [sockets, concurrency] = [8, 11];
   const rows = await compare(bench, {
     what: "backlog",
     rounds: 5,
     carriers: ["undici", "memory", "disk"],
     cases: [{ answersInMs: 0, events: 20_000 }],
     isWarm: true,
-    sockets: SOCKETS,
-    concurrency: FOR_EIGHT_TO_AN_ENDPOINT,
+    ...{ sockets, concurrency },
   });
   bench.report.section(
     "Delivering",
-    `The same with a backlog of 20,000, to a service that answers at once, ${SOCKETS} requests at a ` +
-      `time (\`delivery.concurrency\` is ${FOR_EIGHT_TO_AN_ENDPOINT} for that: one endpoint has three quarters of it). ` +
+    `The same with a backlog of 20,000, to a service that answers at once, ${sockets} requests at a ` +
+      `time (\`delivery.concurrency\` is ${concurrency} for that: one endpoint has three quarters of it). ` +
       "`undici` is its bare `pool.request`, which keeps no order, and forgets what fails. `memory` has just been handed " +
       "all, in one turn of the event loop; `disk` finds it in its file, as after an outage or a restart.",
     rows,
@@ -65,8 +77,44 @@ export async function benchBurst(bench: Bench): Promise<void> {
   });
   bench.report.section(
     "A burst in a new process",
-    `As many payments as bare undici delivers in 2 s, ${SOCKETS_OF_AN_ENDPOINT} requests at a time. The process has just started, and has ` +
+    `As many payments as bare undici delivers in 2 s, ${BY_DEFAULT.sockets} requests at a time. The process has just started, and has ` +
       "been handed all of them in one turn of its event loop.",
     rows,
   );
+}
+
+/** A row for each: its rate, in rounds, and its share of bare undici's in the same round. */
+async function compare(
+  { report, quick }: Bench,
+  { what, rounds, carriers, cases, ...delivery }: Comparison,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { answersInMs, events: all } of cases) {
+    const answers = answersInMs === 0 ? "at once" : `in ${answersInMs} ms`;
+    const events = quick ? all / 40 : all;
+    const service = await start<ServiceReport>("service", { answersInMs });
+    const measured = await report.rounds(quick ? 1 : rounds, `${what}, answers ${answers}`, async () => {
+      const reports: Partial<Record<Carrier, DeliveryReport>> = {};
+      for (const carrier of carriers) {
+        const argument: DeliveryArgument = { ...delivery, service: service.ready.url, carrier, events };
+        reports[carrier] = await resultOf<DeliveryReport>("delivery", argument);
+      }
+      return reports as Record<Carrier, DeliveryReport>;
+    });
+    await service.end();
+    for (const carrier of carriers) {
+      const of = (column: keyof DeliveryReport) => medianOf(measured, (each) => each[carrier][column]);
+      const ofUndici = (column: keyof DeliveryReport) =>
+        medianOf(measured, (each) => each[carrier][column] / each.undici[column]);
+      rows.push({
+        answers,
+        carrier,
+        "events/s": round(of("eventsPerSecond")),
+        "of undici": ratio(ofUndici("eventsPerSecond")),
+        "µs of processor": micros(of("cpuMicros")),
+        "times undici's": ratio(ofUndici("cpuMicros")),
+      });
+    }
+  }
+  return rows;
 }
