@@ -75,15 +75,6 @@ function isAsync(node: ts.Expression): boolean {
   return isFunction && (node.modifiers ?? []).some(({ kind }) => kind === ts.SyntaxKind.AsyncKeyword);
 }
 
-/** Attributions that are read from a row under another name than `affiliate`. */
-function misnamedIn({ name, calls }: Sample): string[] {
-  return calls
-    .filter(({ method }) => method === "trackPayment" || method === "trackRegistration")
-    .map(({ args: [, attribution] }) => attribution?.getText() ?? "")
-    .filter((text) => /^[\w.?]+\.(?!affiliate$)\w+$/.test(text))
-    .map((text) => `${name}: ${text}`);
-}
-
 describe("the samples", () => {
   it("mount in the order of docs/first-evening.md", () => {
     expect([...blocks, ...apps].flatMap(misplacedIn)).toEqual([]);
@@ -102,14 +93,5 @@ describe("the samples", () => {
     expect(blocks.flatMap(unforwardedIn)).toEqual([]);
     const wrong = 'app.get("/", async (req, res) => {}); app.get("/wrapped", forward(async () => {}))';
     expect(unforwardedIn(sampleOf("wrong", wrong))).toEqual(['wrong: "/"']);
-  });
-
-  it("read a row's snapshot from `affiliate`, under which others store it", () => {
-    expect([...blocks, ...apps].flatMap(misnamedIn)).toEqual([]);
-    expect(misnamedIn(sampleOf("wrong", "tracker.trackPayment(payment, order.attribution)"))).not.toEqual([]);
-    const stored = [...pages, ...apps.map(({ name }) => name)].flatMap((file) => [
-      ...textOf(file).matchAll(/(\w+): req\.affiliate\.snapshot\(\)/g),
-    ]);
-    expect(new Set(stored.map(([, key]) => key))).toEqual(new Set(["affiliate"]));
   });
 });
