@@ -66,8 +66,6 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   passport: onBoth({ "express-session": "^1.19.0", passport: "^0.7.0", "passport-local": "^1.0.0" }),
   "better-auth": onBoth({ "better-auth": "^1.7.25" }),
   "async-local-storage": onBoth({}),
-  // A line at the end of docs/frameworks.md.
-  sentry: on5({ "@sentry/node": "^11.12.0" }),
   // What stands between a visitor and the app.
   lambda: onBoth({ "@codegenie/serverless-express": "5.0.0" }),
   "lambda-vendia": onBoth({ "@vendia/serverless-express": "4.12.6" }, { basedOn: "lambda" }),

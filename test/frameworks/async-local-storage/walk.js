@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { person, post, referred, reported, walk } from "./journey.js";
+import { person, referred, reported, send, walk } from "./journey.js";
 
-const signUp = (visitor, person) => post(visitor, "/signup", person, 200);
+const signUp = (visitor, person) => send(visitor, "/signup", person);
 
 walk({
   signUp,
-  pay: (visitor, { email }, id) => post(visitor, "/checkout", { id, email }, 200),
-  signUpInVain: (visitor) => post(visitor, "/signup", { email: "" }, 400),
+  pay: (visitor, { email }, id) => send(visitor, "/checkout", { id, email }),
+  signUpInVain: (visitor) => send(visitor, "/signup", { email: "" }, false),
 });
 
 test("visitors who sign up at the same time are told apart", async () => {

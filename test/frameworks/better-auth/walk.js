@@ -6,23 +6,23 @@ Object.assign(process.env, {
   BETTER_AUTH_URL: "http://localhost",
   BETTER_AUTH_TELEMETRY: "0",
 });
-const { app, credited, declined, person, post, referred, reported, walk } = await import("./journey.js");
+const { app, credited, declined, person, referred, reported, send, walk } = await import("./journey.js");
 
 const headers = { origin: "http://localhost" };
-const signUp = (visitor, person, status = 200) =>
-  post(visitor, "/api/auth/sign-up/email", person, status, headers);
+const signUp = (visitor, person, isTaken) =>
+  send(visitor, "/api/auth/sign-up/email", person, isTaken, headers);
 
 walk({
   signUp,
-  pay: (visitor, _person, id) => post(visitor, "/checkout", { id }, 204, headers),
-  signUpInVain: (visitor) => signUp(visitor, { ...person(), password: "short" }, 400),
+  pay: (visitor, _person, id) => send(visitor, "/checkout", { id }, true, headers),
+  signUpInVain: (visitor) => signUp(visitor, { ...person(), password: "short" }, false),
 });
 
 test("a later login is no sign-up", async () => {
   const visitor = await referred("DAVE");
   const ada = person();
   await signUp(visitor, ada);
-  await post(visitor, "/api/auth/sign-in/email", ada, 200, headers);
+  await send(visitor, "/api/auth/sign-in/email", ada, true, headers);
   assert.equal(await reported("registration", { customerEmail: ada.email }), 1);
 });
 

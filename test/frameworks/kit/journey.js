@@ -6,7 +6,7 @@ import { arrives, sandbox, timeoutMs } from "./sandbox.js";
 
 const { tracker } = await import("./tracker.js");
 
-export { arrives, tracker };
+export { tracker };
 
 /** The recipe under test, which listens by now. */
 export const app = await import("./app.js");
@@ -24,16 +24,6 @@ after(async () => {
 /** Resolves once the service credits the affiliate with what this person has done. */
 export const credited = (kind, { email }, affiliateReference, more) =>
   arrives({ kind, customerEmail: email, affiliateReference, ...more });
-
-/** What the service has been asked: each request with its headers and its body. */
-export const requests = (where) => sandbox.ledger.requests(where);
-
-/** Posts JSON; resolves with the body of the answer, which must have this status. */
-export async function post(visitor, path, body, status, headers) {
-  const answer = await visitor.post(path, body, headers);
-  assert.equal(answer.status, status, answer.text);
-  return answer.body;
-}
 
 /** Posts JSON, which the app must take, or refuse; resolves with the body of the answer. */
 export async function send(visitor, path, body, isTaken = true, headers = {}) {
