@@ -2,16 +2,7 @@ import { mysqlOutbox } from "express-affiliate/mysql";
 import { postgresOutbox } from "express-affiliate/postgres";
 import mysql from "mysql2/promise";
 import pg from "pg";
-import { openDatabase as openMysql } from "../../src/outbox/mysql/database.js";
-import { openDatabase as openPostgres } from "../../src/outbox/postgres/database.js";
-import { createCounts } from "../../src/outbox/queue/counts.js";
-import type { Database } from "../../src/outbox/queue/database.js";
-import { createQueue } from "../../src/outbox/queue/queue.js";
 import type { SqlOutbox } from "../../src/outbox/queue/queue-outbox.js";
-import { Scope } from "../../src/outbox/queue/scope.js";
-import { ENDPOINTS } from "../../src/service/endpoints.js";
-import { systemClock } from "../../src/shared/clock.js";
-import { DESTINATION } from "../../test/contract/samples.js";
 import { startCluster } from "../../test/helpers/cluster.js";
 import { startMariaDb } from "../../test/helpers/mariadb.js";
 
@@ -39,8 +30,6 @@ export interface Opened {
   /** Runs one statement. */
   // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
   sql(text: string): Promise<any[]>;
-  /** Claims so many events, and gives them back. Resolves to how long the claim took, in milliseconds. */
-  claim(number: number): Promise<number>;
   /** Ends the pool; the outbox is closed before. */
   end(): Promise<void>;
 }
@@ -78,7 +67,6 @@ export function open(
     const pool = mysql.createPool({ uri, connectionLimit: connections });
     return {
       outbox: mysqlOutbox({ pool, ...options, ...(name && { prefix: `${name}_` }) }),
-      claim: claiming(openMysql(pool, { prefix: `${name ?? "affiliate"}_`, migrate: false })),
       sql: async (text) => (await pool.query(text))[0] as never,
       end: () => pool.end(),
     };
@@ -86,26 +74,7 @@ export function open(
   const pool = new pg.Pool({ connectionString: uri, max: connections });
   return {
     outbox: postgresOutbox({ pool, ...options, ...(name && { schema: name }) }),
-    claim: claiming(openPostgres(pool, { schema: name ?? "affiliate", migrate: false })),
     sql: async (text) => (await pool.query(text)).rows,
     end: () => pool.end(),
-  };
-}
-
-function claiming(database: Database): Opened["claim"] {
-  const nothing = () => {};
-  const scope = new Scope(DESTINATION);
-  const queue = createQueue(database, {
-    ...{ leaseMs: 60_000, rememberMs: 86_400_000, clock: systemClock },
-    ...{ scope, counts: createCounts(async () => [], scope) },
-    ...{ maxDeadLetters: 10_000, maxDeadLetterBytes: 1e9, wake: nothing, onDropped: nothing },
-  });
-  return async (limit) => {
-    const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit }));
-    const began = performance.now();
-    const claims = await queue.claim({ limit, lanes });
-    const took = performance.now() - began;
-    await queue.settle(claims.map((claim) => [claim, { type: "release" }]));
-    return took;
   };
 }

@@ -5,9 +5,15 @@ export interface Figure {
   readonly unit?: string;
   readonly atLeast?: number;
   readonly atMost?: number;
+  /** A sentence for each thing that was counted. */
+  readonly details?: readonly string[];
 }
 
-type Row = readonly [what: string, measured: number, bound?: Omit<Figure, "what" | "measured">];
+/** How many of them are printed. */
+const MOST_DETAILS = 20;
+
+export type Bound = Omit<Figure, "what" | "measured">;
+export type Row = readonly [what: string, measured: number, bound?: Bound];
 
 export function figures(...rows: readonly Row[]): Figure[] {
   return rows.map(([what, measured, bound]) => ({ what, measured, ...bound }));
@@ -18,6 +24,14 @@ export function figuresOf(name: string, ...rows: readonly Row[]): Figure[] {
   return figures(...rows).map((figure) => ({ ...figure, what: `${name}: ${figure.what}` }));
 }
 
+/** The bounds of what must be this number. */
+export const exactly = (number: number) => ({ atLeast: number, atMost: number });
+
+/** What is wrong, a sentence each. */
+export function wrongIn(name: string, details: readonly string[]): Figure[] {
+  return figuresOf(name, ["wrong", details.length, { atMost: 0, details }]);
+}
+
 /** Whether it keeps to its bounds. */
 export function holds({ measured, atLeast = -Infinity, atMost = Infinity }: Figure): boolean {
   return measured >= atLeast && measured <= atMost;
@@ -25,15 +39,17 @@ export function holds({ measured, atLeast = -Infinity, atMost = Infinity }: Figu
 
 const shown = (number: number) => String(Math.round(number * 100) / 100);
 
-/** A line for each: what, the measurement, its bound, whether it was missed. */
+/** A line for each: what, the measurement, its bound, whether it was missed. Then the details. */
 export function linesOf(all: readonly Figure[]): string[] {
-  return columns(
+  const lines = columns(
     all.map((figure) => {
       const { what, measured, unit } = figure;
       const missed = holds(figure) ? "" : "MISSED";
       return [`  ${what}`, `${shown(measured)}${unit ? ` ${unit}` : ""}`, boundOf(figure), missed];
     }),
   );
+  const details = all.flatMap((figure) => figure.details ?? []);
+  return [...lines, ...details.slice(0, MOST_DETAILS).map((text) => `  ${text}`)];
 }
 
 /** Prints them. Returns whether all keep to their bounds. */
