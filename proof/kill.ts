@@ -1,23 +1,214 @@
 /**
- * `npm run proof kill -- --rounds 50`
+ * `npm run proof kill -- --outbox disk,postgres,mysql --kills 20`
  *
- * Hosts that share one directory report events, and are killed with SIGKILL at a random moment,
- * again and again. No event may be lost that was acknowledged, and no payment whose visitor has got a
- * response. A payment may be held if a kill came in the middle of its delivery: then it cannot be
- * known whether the service has it. Exits with 1 if one is lost, or if one arrives twice.
+ * Three shops share an outbox: in a directory, or in a PostgreSQL or MariaDB server that is started
+ * for them. Each of a visitor's events is reported through another of the three. The service fails
+ * one request in ten, and is slow, there and away in turn. One, two or all three shops are killed
+ * with SIGKILL at a random moment, and replaced; a server is restarted meanwhile. In the end every
+ * event whose visitor got an answer must have reached the service, in its visitor's order, payments
+ * once; or be held, if it cannot be known whether the service has that payment: no more than were
+ * cut off, or under way in a shop that was killed or lost its leases meanwhile. On the disk, some
+ * handlers await nothing, and answer before the receipt is there. Exits with 1 if that is not so.
  */
-import { runHost } from "./kill/host.js";
-import { answered, awaited, proveKills } from "./kill/rounds.js";
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { request } from "undici";
+import { spoolsBeside } from "../src/outbox/disk/spool/spool-files.js";
+import { CONCURRENCY, type Happened, openAt, type Place, runShop, type Said } from "./kill/shop.js";
+import { kindFrom, startServer } from "./outboxes/server.js";
+import { allHold, figures } from "./shared/figures.js";
 import { commandLine } from "./shared/options.js";
+import { scratch } from "./shared/scratch.js";
+import { secondsUntil } from "./shared/seconds-until.js";
+import { answer, fateOf, startService } from "./shared/service.js";
+
+const SHOPS = 3;
+const VISITORS_AT_ONCE = 32;
+const EVENTS_OF_A_VISITOR = 20;
+const FAILURES = 0.1;
+const SLOW_MS = 300;
 
 const {
-  options: { rounds },
-  words: [host],
-} = commandLine({ rounds: 6 });
+  options,
+  words: [shop],
+} = commandLine({ outbox: "disk", kills: 20 });
 
-if (host) await runHost(JSON.parse(host));
+if (shop) await runShop(JSON.parse(shop));
 else {
-  console.log(`Node ${process.version}`);
-  const results = [await proveKills(awaited, rounds), await proveKills(answered, rounds)];
-  process.exitCode = results.every(Boolean) ? 0 : 1;
+  for (const word of options.outbox.split(",")) {
+    if (!(await prove(word === "disk" ? word : kindFrom(word), options.kills))) process.exitCode = 1;
+  }
+}
+
+interface Shop {
+  readonly child: ChildProcess;
+  readonly port: number;
+}
+
+async function prove(kind: Place["kind"], kills: number): Promise<boolean> {
+  console.log(`${kind}, Node ${process.version}: ${SHOPS} shops, killed ${kills} times`);
+  const server = kind === "disk" ? undefined : await startServer(kind);
+  const place: Place = { kind, at: server?.uri ?? scratch() };
+  const { service, counts, slowDown } = await startFaultyService();
+  const shops = new Set<Shop>();
+  /** What visitors got an answer to. */
+  const safe = new Set<string>();
+  const errors: string[] = [];
+  let visitors = 0;
+  let killed = 0;
+  let isOver = false;
+
+  async function startShop(): Promise<void> {
+    const options = JSON.stringify({ url: service.url, ...place });
+    const child = fork(fileURLToPath(import.meta.url), [options]);
+    child.on("message", ({ error }: Said) => error && errors.push(error));
+    const [{ port }] = (await once(child, "message")) as [{ port: number }];
+    const shop = { child, port };
+    shops.add(shop);
+    child.once("exit", (code, signal) => {
+      if (shops.has(shop)) errors.push(`a shop has ended by itself: ${signal ?? code}`);
+      shops.delete(shop);
+    });
+  }
+
+  /** A visitor after the other. Who gets no answer tries again at another shop. */
+  async function visit(): Promise<void> {
+    while (!isOver) {
+      const name = `v${visitors++}`;
+      for (let nth = 1; nth <= EVENTS_OF_A_VISITOR && !isOver; nth++) {
+        const path = kind === "disk" ? ["/awaited", "/awaited", "/wrapped", "/called"][nth % 4] : "/awaited";
+        // What is not awaited may be stored after what comes later: it is another visitor's.
+        const visitor = path === "/awaited" ? name : `${name}.${nth}`;
+        while (!(await isAnswered(`${path}`, { visitor, nth }))) await sleep(20);
+        safe.add(`${visitor} ${nth}`);
+      }
+    }
+  }
+
+  let turn = 0;
+  async function isAnswered(path: string, happened: Happened): Promise<boolean> {
+    const shop = [...shops][turn++ % shops.size];
+    if (!shop) return false;
+    const headers = { "content-type": "application/json", cookie: `svc_session_id=${happened.visitor}` };
+    const options = { method: "POST", headers, body: JSON.stringify(happened) } as const;
+    try {
+      const { statusCode, body } = await request(`http://127.0.0.1:${shop.port}${path}`, options);
+      // Once the head is there, the visitor has seen it go through.
+      body.on("error", () => {}).resume();
+      if (statusCode !== 200) errors.push(`${path} answered ${statusCode}`);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async function killSome(number: number): Promise<void> {
+    const victims = [...shops].slice(0, number);
+    for (const shop of victims) {
+      shops.delete(shop);
+      shop.child.kill("SIGKILL");
+    }
+    await Promise.all(victims.map(({ child }) => once(child, "exit")));
+    killed += victims.length;
+  }
+
+  await Promise.all(Array.from({ length: SHOPS }, startShop));
+  const visits = Array.from({ length: VISITORS_AT_ONCE }, visit);
+  for (let nth = 0; nth < kills; nth++) {
+    const { size } = safe;
+    await secondsUntil(() => safe.size > size, 60);
+    await sleep(Math.random() * 600);
+    const number = 1 + (nth % SHOPS);
+    await killSome(number);
+    slowDown(number === 1 ? SLOW_MS : 0);
+    // It goes away if nothing is under way, and so cuts nothing off.
+    if (number === SHOPS) await service.goAway();
+    else await service.comeBack();
+    await Promise.all(Array.from({ length: number }, startShop));
+    if (server && nth === Math.floor(kills / 2)) {
+      await server.halt("fast");
+      await sleep(1_000);
+      await server.resume();
+    }
+  }
+  isOver = true;
+  await Promise.all(visits);
+  slowDown(0);
+  await service.comeBack();
+
+  const { outbox, end } = openAt(place);
+  // One that holds more than its empty first line is to be taken in.
+  const isTakenIn = ({ path }: { path: string }) =>
+    (statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= 1;
+  const hasSpools = () => kind === "disk" && !spoolsBeside(join(place.at, "outbox.db")).every(isTakenIn);
+  await secondsUntil(async () => !hasSpools() && (await outbox.look()).queued === 0);
+  const { queued } = outbox.counts();
+  const letters = await outbox.deadLetters.list({ limit: 1_000_000 });
+  await outbox.close();
+  await end();
+  const last = [...shops];
+  shops.clear();
+  await Promise.all(last.map(({ child }) => child.send("close") && once(child, "exit")));
+  await service.goAway();
+  await server?.destroy();
+
+  const held = letters.filter(({ reason, kind }) => reason === "unconfirmed" && kind === "payment");
+  const interrupted = held.filter(({ code }) => code === "ERR_INTERRUPTED").length;
+  const named = service.arrivals.map((arrival) => ({ ...arrival, key: `${arrival.visitor} ${arrival.nth}` }));
+  const { arrived, lost, paymentsTwice, othersTwice, outOfOrder } = fateOf(
+    safe,
+    named,
+    held.map(({ event }) => ("paymentId" in event ? event.paymentId : "")),
+  );
+  for (const error of errors.slice(0, 10)) console.log(`unexpected: ${error}`);
+  // A server that is restarted also costs leases.
+  const cutShort = (killed + (server ? SHOPS : 0)) * CONCURRENCY;
+  return allHold(
+    figures(
+      ["shops killed", killed],
+      ["events answered", safe.size, { atLeast: 1 }],
+      ["events at the service", arrived],
+      ["requests refused", counts.refused],
+      ["requests cut off", counts.cutOff],
+      ["events still queued", queued, { atMost: 0 }],
+      ["events lost", lost, { atMost: 0 }],
+      ["events out of order", outOfOrder, { atMost: 0 }],
+      ["payments twice", paymentsTwice, { atMost: 0 }],
+      ["others twice, with the same key", othersTwice],
+      ["payments held: interrupted", interrupted, { atMost: cutShort }],
+      ["payments held: without an answer", held.length - interrupted, { atMost: counts.cutOff }],
+      ["other dead letters", letters.length - held.length, { atMost: 0 }],
+      ["unexpected", errors.length, { atMost: 0 }],
+    ),
+  );
+}
+
+/** Refuses most of its share of requests, and cuts some off before or after it takes the event. */
+async function startFaultyService() {
+  const counts = { refused: 0, cutOff: 0 };
+  let slowMs = 0;
+  const service = await startService((res, take) => {
+    const luck = res.req.method === "POST" ? Math.random() : 1;
+    if (luck < FAILURES * 0.8) {
+      counts.refused++;
+      res.writeHead(503).end();
+      return;
+    }
+    if (luck >= FAILURES * 0.9) take();
+    if (luck < FAILURES) {
+      counts.cutOff++;
+      res.req.socket.destroy();
+      return;
+    }
+    // A kill may come in between.
+    setTimeout(answer, slowMs + Math.random() * 15, res);
+  });
+  const slowDown = (ms: number) => {
+    slowMs = ms;
+  };
+  return { service, counts, slowDown };
 }
