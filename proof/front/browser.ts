@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSandbox } from "express-affiliate/sandbox";
+import type { Figure } from "../shared/figures.js";
+import type { Part } from "../shared/part.js";
 import { launch } from "./browser/chromium.js";
 import { scenarios } from "./browser/scenarios.js";
 import { startWorld } from "./browser/world.js";
 import { countScene } from "./shared/census.js";
-import type { Part, Scene } from "./shared/part.js";
 
 export default {
   title: "Chromium, before a shop that counts clicks on every page",
@@ -12,7 +13,7 @@ export default {
     const sandbox = await createSandbox();
     const browser = await launch();
     const world = await startWorld(browser, sandbox);
-    const scenes: (() => Scene)[] = [];
+    const scenes: (() => Figure[])[] = [];
     for (const { name, visit } of scenarios) {
       const outcomes = await Promise.allSettled(
         Array.from({ length: short ? 2 : 5 }, (_, nth) => inTime(visit(world, nth))),
@@ -28,9 +29,9 @@ export default {
     }
     await browser.close();
     await world.close();
-    const counted = scenes.map((count) => count());
+    const counted = scenes.flatMap((count) => count());
     await sandbox.close();
-    return { scenes: counted };
+    return counted;
   },
 } satisfies Part;
 

@@ -3,10 +3,10 @@ import type { Express } from "express";
 import { createSandbox } from "express-affiliate/sandbox";
 import { browser } from "../../test/frameworks/kit/browser.js";
 import type { Figure } from "../shared/figures.js";
+import type { Part } from "../shared/part.js";
 import { type CacheProgram, cachePrograms } from "./cache/programs.js";
 import { askAsOthers, open, signUpAndPay } from "./cache/requests.js";
 import { countScene, emailOf, referenceOf } from "./shared/census.js";
-import type { Part, Scene } from "./shared/part.js";
 import { startShop } from "./shared/shop.js";
 
 /** What the shop says of its pages, and how long after one visitor the next one comes. */
@@ -40,15 +40,12 @@ export default {
   title: "a shared cache before the shop, which allows it to keep its pages",
   async prove({ short }) {
     const parts = await Promise.all(cachePrograms.map((program) => prove(program, short ? 4 : 20)));
-    return {
-      scenes: parts.flatMap(({ scenes }) => scenes),
-      figures: parts.flatMap(({ figures }) => figures),
-    };
+    return parts.flat();
   },
 } satisfies Part;
 
 /** Visitors come through one link to each page. In between, others ask for it, and some reload. */
-async function prove(program: CacheProgram, count: number): Promise<{ scenes: Scene[]; figures: Figure[] }> {
+async function prove(program: CacheProgram, count: number): Promise<Figure[]> {
   const sandbox = await createSandbox();
   const shop = await startShop({
     sandbox,
@@ -57,7 +54,7 @@ async function prove(program: CacheProgram, count: number): Promise<{ scenes: Sc
     pages: addPages,
   });
   const cache = await program.start(shop.port);
-  const scenes: (() => Scene)[] = [];
+  const scenes: (() => Figure[])[] = [];
   let hits = 0;
 
   for (const { path, name: page, waitMs = 0 } of PAGES) {
@@ -91,8 +88,8 @@ async function prove(program: CacheProgram, count: number): Promise<{ scenes: Sc
 
   await shop.close();
   await cache.stop();
-  const counted = scenes.map((count) => count());
+  const counted = scenes.flatMap((count) => count());
   await sandbox.close();
   const what = `${program.name}: pages without a reference that came from the cache`;
-  return { scenes: counted, figures: [{ what, measured: hits, atLeast: PAGES.length }] };
+  return [...counted, { what, measured: hits, atLeast: PAGES.length }];
 }

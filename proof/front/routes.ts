@@ -1,6 +1,7 @@
+import { exactly, figuresOf, wrongIn } from "../shared/figures.js";
+import type { Part } from "../shared/part.js";
 import { turnOf } from "../shared/turn.js";
 import { simulateRoutes } from "./routes/simulate.js";
-import { type Part, sceneOf } from "./shared/part.js";
 
 export { simulateRoutes } from "./routes/simulate.js";
 
@@ -13,6 +14,6 @@ export default {
       visits: short ? 5_000 : 50_000,
     });
     const name = `seed ${seed}, ${visits} visits`;
-    return { scenes: [sceneOf(name, { payments: { seen: reported, expected } }, wrong)] };
+    return [...figuresOf(name, ["payments", reported, exactly(expected)]), ...wrongIn(name, wrong)];
   },
 } satisfies Part;

@@ -8,20 +8,12 @@ const COMES_BACK_WITHIN_MS = 60_000;
 
 /** A request as a service has read it. */
 export interface Asked {
-  readonly path: string;
   readonly isPayment: boolean;
   /** Its `Idempotency-Key`. */
   readonly key: string;
   readonly visitor: string;
   /** Which of the visitor's events it is, as the hosts of proofs number them. */
   readonly nth: number;
-  /** What it says. */
-  readonly body: Readonly<Record<string, string>>;
-}
-
-/** An event that the service has taken, and when, by `performance.now()`. */
-export interface Arrival extends Asked {
-  readonly at: number;
 }
 
 /** What a service does with a request. `take` records the event that it reports. */
@@ -33,17 +25,17 @@ const well: Conduct = (res, take) => {
   answer(res);
 };
 
-/** The same, and says so after this long: a kill may come in between. */
+/** The same, and says so after this long. */
 export const wellAfter =
-  (ms: () => number): Conduct =>
+  (ms: number): Conduct =>
   (res, take) => {
     take();
-    setTimeout(answer, ms(), res);
+    setTimeout(answer, ms, res);
   };
 
 /** A tracking service that records each event every time it takes it, and can be down. */
 export async function startService(conduct = well) {
-  const arrivals: Arrival[] = [];
+  const arrivals: Asked[] = [];
   let requests = 0;
 
   async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -52,7 +44,7 @@ export async function startService(conduct = well) {
     for await (const chunk of req) text += chunk;
     const asked = askedIn(req, text);
     const take = () => {
-      if (req.method === "POST") arrivals.push({ ...asked, at: performance.now() });
+      if (req.method === "POST") arrivals.push(asked);
     };
     conduct(res, take, asked);
   }
@@ -70,7 +62,7 @@ export async function startService(conduct = well) {
     port,
     url: `http://127.0.0.1:${port}`,
     /** In their order, with repetitions. */
-    arrivals: arrivals as readonly Arrival[],
+    arrivals: arrivals as readonly Asked[],
     get requests() {
       return requests;
     },
@@ -107,17 +99,15 @@ function askedIn({ url = "", headers }: IncomingMessage, text: string): Asked {
   const body = text === "" ? {} : JSON.parse(text);
   const { sessionId, clickId, leadValue, source, customerName } = body;
   return {
-    path: url,
     isPayment: url.endsWith("/lead/payment"),
     key: String(headers["idempotency-key"]),
     visitor: sessionId ?? clickId ?? "",
     nth: Number(leadValue ?? source ?? customerName),
-    body,
   };
 }
 
 /** Those that were taken before. */
-function repeatedIn(arrivals: readonly Arrival[]): Arrival[] {
+function repeatedIn(arrivals: readonly Asked[]): Asked[] {
   const seen = new Set<string>();
   return arrivals.filter(({ key }) => seen.has(key) || !seen.add(key));
 }
@@ -126,7 +116,7 @@ function repeatedIn(arrivals: readonly Arrival[]): Arrival[] {
  * What became of events: how many reached the service, and how many of these keys did not and are not
  * held either; what the service took twice, and out of its visitor's order.
  */
-export function fateOf(keys: Iterable<string>, arrivals: readonly Arrival[], held: Iterable<string>) {
+export function fateOf(keys: Iterable<string>, arrivals: readonly Asked[], held: Iterable<string>) {
   const there = new Set(arrivals.map(({ key }) => key));
   const known = new Set([...there, ...held]);
   const again = repeatedIn(arrivals);
@@ -141,7 +131,7 @@ export function fateOf(keys: Iterable<string>, arrivals: readonly Arrival[], hel
 }
 
 /** How many events were taken for the first time after a later one of their visitor. */
-function outOfOrderIn(arrivals: readonly Arrival[], again: ReadonlySet<Arrival>): number {
+function outOfOrderIn(arrivals: readonly Asked[], again: ReadonlySet<Asked>): number {
   const last = new Map<string, number>();
   return arrivals.filter((arrival) => {
     const { visitor, nth } = arrival;

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { Part } from "./shared/part.js";
+import type { Part } from "../shared/part.js";
 
 const HOST = fileURLToPath(new URL("./processes/dual-stack-host.js", import.meta.url));
 // Without a way out: only what the host sets up is there.

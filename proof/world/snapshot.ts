@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Kind, open, startServer } from "../outboxes/server.js";
+import { type Kind, kindFrom, open, startServer } from "../outboxes/server.js";
 import { type Figure, figures } from "../shared/figures.js";
+import type { Part } from "../shared/part.js";
 import { startService, wellAfter } from "../shared/service.js";
-import { trackerOf } from "../shared/tracker.js";
+import { trackerOf, trackNth } from "../shared/tracker.js";
 import { inTurn } from "../shared/turn.js";
-import type { Part } from "./shared/part.js";
-import { paymentOf } from "./shared/payments.js";
 
 const EVENTS_A_SECOND = 20;
 const SECONDS_BEFORE = 20;
@@ -22,7 +21,7 @@ const HOLD_SNAPSHOT: Readonly<Record<Kind, (seconds: number) => string>> = {
 export default {
   title: `another session holds a snapshot, as a dump does, while ${EVENTS_A_SECOND} events a second are reported`,
   async prove({ short, outbox }) {
-    const kinds = outbox ? [outbox] : short ? [inTurn("server", KINDS)] : KINDS;
+    const kinds = outbox ? [kindFrom(outbox)] : short ? [inTurn("server", KINDS)] : KINDS;
     const all: Figure[] = [];
     for (const kind of kinds) all.push(...(await prove(kind, short ? 1 : 5)));
     return all;
@@ -31,7 +30,7 @@ export default {
 
 async function prove(kind: Kind, minutes: number): Promise<Figure[]> {
   const server = await startServer(kind);
-  const service = await startService(wellAfter(() => 20));
+  const service = await startService(wellAfter(20));
   const { outbox, end } = open(kind, server.uri);
   const another = open(kind, server.uri, { migrate: false });
   const tracker = trackerOf(service.url, { outbox, logger: { warn() {}, error: console.error } });
@@ -61,9 +60,7 @@ async function prove(kind: Kind, minutes: number): Promise<Figure[]> {
   async function report(signal: AbortSignal): Promise<void> {
     const began = performance.now();
     for (let nth = 0; !signal.aborted; nth++) {
-      const visitor = { clickId: `c${nth >> 1}`, sessionId: `s${nth >> 1}` };
-      if (nth % 2 === 0) void tracker.trackClick({ affiliateReference: "ALICE" }, visitor);
-      else void tracker.trackPayment(paymentOf(nth)[0], visitor);
+      void trackNth(tracker, nth % 2 === 0 ? "click" : "payment", `visitor-${nth >> 1}`, nth);
       const isAheadMs = (nth / EVENTS_A_SECOND) * 1_000 - (performance.now() - began);
       if (isAheadMs > 0) await sleep(isAheadMs);
     }

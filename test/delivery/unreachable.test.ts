@@ -14,7 +14,7 @@ const made = certificates();
 afterEach(() => void vi.unstubAllEnvs());
 
 /** Reports payments, and gives all that is logged by the time that the service is asked again. */
-async function loggedInOutage(options: Parameters<typeof startTracker>[0]): Promise<string[]> {
+async function loggedInOutage(options: Parameters<typeof startTracker>[0]) {
   const logger = linesLogger();
   const tracker = startTracker({ ...options, logger });
   const paused = new Promise((resolve) => tracker.on("paused", resolve));
@@ -24,7 +24,7 @@ async function loggedInOutage(options: Parameters<typeof startTracker>[0]): Prom
   await expect.poll(() => Object(tracker.stats().endpoints.click).pausedMs).toBeGreaterThan(1_200);
   const dead = { rejected: 0, unconfirmed: 0, expired: 0 };
   expect(tracker.stats()).toMatchObject({ queued: PAYMENTS, dead });
-  return logger.lines;
+  return { lines: logger.lines, tracker };
 }
 
 function expectOneWarning(lines: readonly string[], says: RegExp): void {
@@ -52,7 +52,7 @@ describe("an outgoing proxy that opens no tunnel", () => {
     const { address, asked } = await proxyThat(answer);
     const proxy = address.replace("://", "://bob:pa55word@");
     vi.stubEnv("http_proxy", proxy);
-    const lines = await loggedInOutage({
+    const { lines } = await loggedInOutage({
       baseUrl: beyond(service.url),
       allowInsecure: true,
       proxy: answer === 502 ? "environment" : proxy,
@@ -63,6 +63,16 @@ describe("an outgoing proxy that opens no tunnel", () => {
     // The eight attempts that were under way; then the status endpoint, after 1 s and perhaps 3 s.
     expect(asked.length).toBeLessThan(PAYMENTS);
     expect(service.received).toEqual([]);
+  });
+
+  it("ends once it opens tunnels: each payment arrives once", async () => {
+    const { url, posted } = await startService();
+    const proxy = await startProxy(403);
+    const options = { baseUrl: beyond(url), allowInsecure: true, proxy: proxy.address };
+    const { tracker } = await loggedInOutage(options);
+    proxy.answer = undefined;
+    await expect.poll(() => tracker.stats().delivered, { timeout: 15_000 }).toBe(PAYMENTS);
+    expect(posted).toHaveLength(PAYMENTS);
   });
 });
 
@@ -89,6 +99,7 @@ it.each<[string, () => Parameters<typeof faultyService>[0], RegExp]>([
   "a connection that TLS refuses because the certificate %s is reported once, with what to do",
   async (_name, options, remedy) => {
     const service = await faultyService(options());
-    expectOneWarning(await loggedInOutage({ baseUrl: service.url.replace("http:", "https:") }), remedy);
+    const { lines } = await loggedInOutage({ baseUrl: service.url.replace("http:", "https:") });
+    expectOneWarning(lines, remedy);
   },
 );

@@ -14,7 +14,7 @@ export type ConnectAnswer = "silence" | "close" | "reset" | number;
 /** A service's address by a name that only the proxy resolves: nothing asks a proxy for a loopback address. */
 export const beyond = (url: string): string => url.replace("127.0.0.1", "service.test");
 
-/** A proxy that tunnels, or answers CONNECT as it is told to. Ends with the test. */
+/** A proxy that tunnels, or answers CONNECT as it is told to; both may change. Ends with the test. */
 export async function startProxy(answer?: ConnectAnswer, tls?: Certificate) {
   const asked: Pick<IncomingMessage, "method" | "url" | "headers">[] = [];
   const server = tls ? createTlsServer(tls) : createServer();
@@ -25,6 +25,7 @@ export async function startProxy(answer?: ConnectAnswer, tls?: Certificate) {
   server.on("connect", ({ method, url = "", headers }: IncomingMessage, socket, head) => {
     asked.push({ method, url, headers });
     socket.on("error", () => {});
+    const { answer } = proxy;
     if (answer === "silence") return;
     if (answer === "close") return void socket.end();
     if (answer === "reset") return void (socket as Socket).resetAndDestroy();
@@ -46,5 +47,6 @@ export async function startProxy(answer?: ConnectAnswer, tls?: Certificate) {
     server.close();
   });
   const address = `${tls ? "https" : "http"}://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { address, asked };
+  const proxy = { address, asked, answer };
+  return proxy;
 }

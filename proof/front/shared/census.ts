@@ -1,5 +1,5 @@
 import type { Ledger } from "express-affiliate/sandbox";
-import { type Scene, sceneOf } from "./part.js";
+import { exactly, type Figure, figuresOf, wrongIn } from "../../shared/figures.js";
 
 /** Somebody who came through affiliates' links, signed up and paid. */
 export interface Visitor {
@@ -19,7 +19,7 @@ export function countScene(
   visitors: readonly Visitor[],
   ledger: Ledger,
   more: readonly string[] = [],
-): Scene {
+): Figure[] {
   const clicks = ledger.clicks().filter(({ affiliateReference }) => isOf(name, affiliateReference));
   const registrations = ledger.registrations().filter(({ customerEmail }) => isOf(name, customerEmail));
   const payments = ledger.payments().filter(({ customerEmail }) => isOf(name, customerEmail));
@@ -45,12 +45,13 @@ export function countScene(
     }
   }
   const expectedClicks = visitors.reduce((total, visitor) => total + visitor.clicks.length, 0);
-  const counts = {
-    clicks: { seen: clicks.length, expected: expectedClicks },
-    "sign-ups": { seen: registrations.length, expected: visitors.length },
-    payments: { seen: payments.length, expected: visitors.length },
-  };
-  return sceneOf(name, counts, wrong);
+  const counts = figuresOf(
+    name,
+    ["clicks", clicks.length, exactly(expectedClicks)],
+    ["sign-ups", registrations.length, exactly(visitors.length)],
+    ["payments", payments.length, exactly(visitors.length)],
+  );
+  return [...counts, ...wrongIn(name, wrong)];
 }
 
 /** What scenes write into references and addresses: a name without spaces. */

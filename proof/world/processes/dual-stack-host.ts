@@ -4,8 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { scratch } from "../../shared/scratch.js";
-import { trackerOf } from "../../shared/tracker.js";
-import { paymentOf } from "../shared/payments.js";
+import { trackerOf, trackNth } from "../../shared/tracker.js";
 
 /**
  * A host in a network and mount namespace of its own, and a service in another network namespace,
@@ -62,7 +61,7 @@ async function arrivedAtOnce(later: readonly Family[], atOnce: readonly Family[]
       tracker.on("delivered", ({ attempts }) => resolve(Number(attempts === 1)));
       tracker.on("retry", () => resolve(0));
     });
-    await tracker.trackPayment(...paymentOf(nth));
+    await trackNth(tracker, "payment", "payer", 1 + nth);
     await attempt;
     await sleep(HANDSHAKE_MS);
     later.forEach(open);
