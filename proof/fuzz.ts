@@ -1,11 +1,11 @@
 /**
  * `npm run proof fuzz -- --requests 100000 --seconds 120 --seed 1`
  *
- * Strangers' requests and bodies for a host that hands over to the package whatever comes, and for
- * the sandbox: hostile queries, cookies, headers, JSON, and what is not HTTP. None is answered by
- * an error of ours, none makes an event that is not well-formed, a log line of more than one line,
- * a public response with cookies, or the event loop stand still. Stops when the time is up, and says
- * how far it came. Exits with 1 if that is not so, with the seed to repeat it.
+ * Strangers' requests and bodies for a host that hands over to the package whatever comes: hostile
+ * queries, cookies, headers, JSON, and what is not HTTP. None is answered by an error of ours, none
+ * makes an event that is not well-formed, a log line of more than one line, a public response with
+ * cookies, or the event loop stand still. Stops when the time is up, and says how far it came. Exits
+ * with 1 if that is not so, with the seed to repeat it.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -28,7 +28,7 @@ else process.exitCode = (await prove(options)) ? 0 : 1;
 
 async function prove({ requests, seconds, seed }: typeof options): Promise<boolean> {
   const host = fork(fileURLToPath(import.meta.url), ["host"]);
-  const [addresses] = (await once(host, "message")) as [Record<StrangersRequest["to"], string>];
+  const [address] = (await once(host, "message")) as [string];
   const died = once(host, "exit").then(([code]) => [
     { problems: [`the host died: ${code}`], events: 0, longestBlockMs: 0 },
   ]);
@@ -41,10 +41,8 @@ async function prove({ requests, seconds, seed }: typeof options): Promise<boole
   async function stranger(): Promise<void> {
     while (sent < requests && performance.now() < deadline && host.exitCode === null) {
       sent++;
-      if (random() < 0.01) await sendGarbage(addresses.shop, garbage(random));
-      else {
-        for (const problem of await send(addresses, strangersRequest(random), agent)) problems.add(problem);
-      }
+      if (random() < 0.01) await sendGarbage(address, garbage(random));
+      else for (const problem of await send(address, strangersRequest(random), agent)) problems.add(problem);
     }
   }
 
@@ -66,14 +64,14 @@ async function prove({ requests, seconds, seed }: typeof options): Promise<boole
 }
 
 async function send(
-  addresses: Record<StrangersRequest["to"], string>,
-  { to, method, path, headers, body }: StrangersRequest,
+  address: string,
+  { method, path, headers, body }: StrangersRequest,
   agent: Agent,
 ): Promise<string[]> {
-  const said = JSON.stringify({ to, method, path, headers, body }).slice(0, 2_000);
+  const said = JSON.stringify({ method, path, headers, body }).slice(0, 2_000);
   return new Promise((resolve) => {
     const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
-    const req = request(new URL(addresses[to]), { method, path, headers: { ...headers, ...length }, agent });
+    const req = request(new URL(address), { method, path, headers: { ...headers, ...length }, agent });
     req.on("error", (error) => resolve(isOurFault(error) ? [`${error.message}: ${said}`] : []));
     req.on("response", (res: IncomingMessage) => {
       res.resume();

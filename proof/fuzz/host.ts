@@ -1,7 +1,6 @@
 import cookieParser from "cookie-parser";
 import express, { type ErrorRequestHandler } from "express";
 import { affiliate, type Logger } from "express-affiliate";
-import { createSandbox } from "express-affiliate/sandbox";
 import { recordingOutbox } from "express-affiliate/testing";
 import session from "express-session";
 import { serve } from "../shared/serve.js";
@@ -17,7 +16,7 @@ export interface HostReport {
   readonly longestBlockMs: number;
 }
 
-/** A host that hands strangers' input to the package as it comes, with a sandbox beside it. */
+/** A host that hands strangers' input to the package as it comes. */
 export async function runHost(): Promise<void> {
   const problems = new Set<string>();
   for (const name of ["uncaughtException", "unhandledRejection", "warning"] as const)
@@ -89,13 +88,7 @@ export async function runHost(): Promise<void> {
     if (!res.headersSent) res.status(status).end();
   }) as ErrorRequestHandler);
   const { port } = await serve(app);
-  const sandbox = await createSandbox();
-
-  process.send?.({
-    shop: `http://127.0.0.1:${port}`,
-    sandbox: sandbox.url,
-    inspector: sandbox.inspectorUrl,
-  });
+  process.send?.(`http://127.0.0.1:${port}`);
   // Until then the first requests were compiled for.
   setTimeout(() => {
     longestBlockMs = 0;

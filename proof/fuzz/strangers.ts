@@ -1,5 +1,4 @@
 export interface StrangersRequest {
-  readonly to: "shop" | "sandbox" | "inspector";
   readonly method: string;
   readonly path: string;
   readonly headers: Record<string, string>;
@@ -65,17 +64,7 @@ const AGENTS = [
 ];
 const FIELDS = [
   ...["email", "customerId", "customerName", "paymentId", "customerEmail", "leadValue"],
-  ...["affiliateReference", "clickId", "sessionId", "clickedUrl", "clientId", "leadType", "mode", "forMs"],
-];
-const SERVICE = [
-  "click",
-  "registration",
-  "lead/registration",
-  "lead/payment",
-  "status/s1",
-  "status/..",
-  "status/%00",
-  "status/",
+  ...["affiliateReference", "clickId", "sessionId", "clickedUrl", "clientId"],
 ];
 
 /** A request such as strangers make. */
@@ -129,7 +118,6 @@ export function strangersRequest(random: () => number): StrangersRequest {
     return { ...well, ...(chance(0.3) && object()) };
   }
 
-  const to = chance(0.8) ? "shop" : chance(0.8) ? "sandbox" : "inspector";
   const posts = chance(0.5);
   const body = !posts
     ? undefined
@@ -142,12 +130,8 @@ export function strangersRequest(random: () => number): StrangersRequest {
               ? happened()
               : json(),
         );
-  const paths = {
-    shop: () =>
-      `${one(["/bare", "/parsed", "/session"])}/${posts ? one(["registration", "payment", "later"]) : chance(0.2) ? inPath() : ""}?${query()}`,
-    sandbox: () => `/api/v1/tracking/${one(SERVICE)}`,
-    inspector: () => one(["/", "/clear", "/style.css", "/nothing", "/fault?x"]),
-  };
+  const page = posts ? one(["registration", "payment", "later"]) : chance(0.2) ? inPath() : "";
+  const path = `${one(["/bare", "/parsed", "/session"])}/${page}?${query()}`;
   const headers: Record<string, string> = { "user-agent": one(AGENTS) };
   if (body !== undefined) headers["content-type"] = chance(0.95) ? "application/json" : "text/plain";
   if (chance(0.6))
@@ -164,9 +148,8 @@ export function strangersRequest(random: () => number): StrangersRequest {
   if (chance(0.2)) headers.referer = inHeader();
   if (chance(0.2))
     Object.assign(headers, { "x-forwarded-host": inHeader(), "x-forwarded-proto": inHeader() });
-  if (chance(0.05)) headers["idempotency-key"] = inHeader();
   if (chance(0.05)) headers.purpose = "prefetch";
-  return { to, method: posts ? "POST" : "GET", path: paths[to](), headers, body };
+  return { method: posts ? "POST" : "GET", path, headers, body };
 }
 
 /** What is no request at all. */
