@@ -11,8 +11,8 @@
  * dead letters, and cancel payments that wait for their `notBefore`.
  *
  * Of a database: the server is away, silent, slow, full, read-only, or has too many clients; it
- * cuts connections before or after a statement took effect, ends deadlocks, and is started again; a
- * host has all connections of its pool, or a transaction of its own open, in which it reports.
+ * cuts connections before or after a statement took effect, and ends deadlocks; a host has all
+ * connections of its pool, or a transaction of its own open, in which it reports.
  * Statements run on the real server while virtual time stands still; a statement that waits for a
  * lock waits in virtual time.
  *

@@ -1,47 +1,13 @@
-import type { DeadLetter, Receipt } from "express-affiliate";
-import { hasStoodStillSince } from "./checks.js";
+import type { DeadLetter } from "express-affiliate";
 import { SLOWEST_MS } from "./disk.js";
 import type { EventRecord } from "./event-record.js";
-import { CONCURRENCY, type TrackerProcess } from "./process.js";
-import type { Slot } from "./run.js";
+import { CONCURRENCY, type Slot, type TrackerProcess } from "./process.js";
 import { checkWaits } from "./waits.js";
 import type { World } from "./world.js";
 
-const RECEIPT_WITHIN_MS = 1_000;
 const PATIENCE_MS = 75 * 60_000;
 const LONGEST_LOOK_MS = 60_000;
 const COUNTING_MS = 100;
-
-interface Reported {
-  readonly process: TrackerProcess;
-  readonly receipt: Receipt;
-  readonly reportedAt: number;
-  /** Whether it was stored before. */
-  readonly isKnown: boolean;
-}
-
-/** What a receipt says must be so, and it must say it soon. */
-export function checkReceipt(
-  { clock, ledger, schedule }: World,
-  record: EventRecord,
-  { process, receipt, reportedAt, isKnown }: Reported,
-): void {
-  const waitedMs = clock.monotonic() - reportedAt;
-  if (waitedMs > RECEIPT_WITHIN_MS + 1 && !hasStoodStillSince(process.owner, reportedAt)) {
-    ledger.breaks("a receipt is there within 1 s", `that of ${record.name} took ${Math.round(waitedMs)} ms`);
-  }
-  // Its own process has not stored it first, if another one found the event in a spool file.
-  const isTakenIn = process.host.spoolsTakenIn.some(({ content }) => content.includes(record.id));
-  if (receipt.outcome === "duplicate" && record.reports === 1 && !isTakenIn) {
-    ledger.breaks("what is new is no duplicate", record.name);
-  }
-  // An outbox with little bounds forgets early.
-  const isStored = receipt.outcome === "queued" && receipt.reason === undefined;
-  if (isStored && isKnown && !schedule.bounds) ledger.breaks("a duplicate is recognised", record.name);
-  if (receipt.outcome === "rejected" && receipt.reason !== "closed" && !schedule.bounds) {
-    ledger.breaks("what is reported is accepted", `${record.name} is rejected: ${receipt.reason}`);
-  }
-}
 
 /** What has to be so whenever nothing is left to do at a moment. */
 export function checkNow(world: World): void {

@@ -1,7 +1,8 @@
+import type { Receipt } from "express-affiliate";
 import type { Owner } from "./clock.js";
 import { type EventRecord, meaningOf } from "./event-record.js";
 import type { Ledger, Watcher } from "./ledger.js";
-import { Pauses } from "./pauses.js";
+import type { TrackerProcess } from "./process.js";
 import type { Request } from "./service.js";
 
 /** Only after these may a payment be sent again: the service cannot have taken it (docs/delivery.md). */
@@ -129,4 +130,76 @@ function checkEnds(
   if (ends.length < 2 || isToldEarly || isToldTwice || stalls.has(by)) return;
   if (ends.length === 2 && ends[0] === "dead" && ends[1] === "delivered" && deadCode === undefined) return;
   ledger.breaks("an event ends once", `${name} is ${ends.join(", then ")}`);
+}
+
+const RECEIPT_WITHIN_MS = 1_000;
+
+interface Reported {
+  readonly process: TrackerProcess;
+  readonly receipt: Receipt;
+  readonly reportedAt: number;
+  readonly waitedMs: number;
+  /** Whether it was stored before. */
+  readonly isKnown: boolean;
+}
+
+/** What a receipt says must be so, and it must say it soon. */
+export function checkReceipt(
+  ledger: Ledger,
+  record: EventRecord,
+  { process, receipt, reportedAt, waitedMs, isKnown }: Reported,
+): void {
+  if (waitedMs > RECEIPT_WITHIN_MS + 1 && !hasStoodStillSince(process.owner, reportedAt)) {
+    ledger.breaks("a receipt is there within 1 s", `that of ${record.name} took ${Math.round(waitedMs)} ms`);
+  }
+  // Its own process has not stored it first, if another one found the event in a spool file.
+  const isTakenIn = process.host.spoolsTakenIn.some(({ content }) => content.includes(record.id));
+  if (receipt.outcome === "duplicate" && record.reports === 1 && !isTakenIn) {
+    ledger.breaks("what is new is no duplicate", record.name);
+  }
+  // An outbox with little bounds forgets early.
+  const isStored = receipt.outcome === "queued" && receipt.reason === undefined;
+  if (isStored && isKnown && !ledger.forgets) ledger.breaks("a duplicate is recognised", record.name);
+  if (receipt.outcome === "rejected" && receipt.reason !== "closed" && !ledger.forgets) {
+    ledger.breaks("what is reported is accepted", `${record.name} is rejected: ${receipt.reason}`);
+  }
+}
+
+/** What an attempt needs to leave that had begun when the service asked for a pause. */
+const CONNECTING_MS = 10;
+const SHORTEST_MS = 1_000;
+
+/** When services asked processes for a pause at an endpoint, and until when (docs/delivery.md). */
+class Pauses {
+  readonly #ledger: Ledger;
+  readonly #pauses = new Map<string, { readonly since: number; readonly until: number }>();
+  readonly #asked = new Set<EventRecord>();
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  sent({ sender, call, sentAt }: Request, { name, isAsked }: EventRecord): void {
+    const pause = this.#pauses.get(keyOf(sender, call.path));
+    // One for which the status endpoint is asked first may have begun long before.
+    if (!pause || isAsked || sentAt < pause.since + CONNECTING_MS || sentAt >= pause.until - 1) return;
+    if (hasStoodStillSince(sender, pause.since)) return;
+    this.#ledger.breaks("a pause is kept", `${name} is sent ${Math.round(pause.until - sentAt)} ms too soon`);
+  }
+
+  ended(request: Request, record: EventRecord): void {
+    if (meaningOf(request) !== "throttled") return;
+    // A second time for the same event, it may mean that event alone.
+    const isFirst = !this.#asked.has(record);
+    this.#asked.add(record);
+    if (!isFirst) return;
+    const { end, sender, call, behaviour } = request;
+    const since = end?.at ?? 0;
+    const forMs = Math.max(SHORTEST_MS, Number(behaviour.retryAfter) * 1_000);
+    this.#pauses.set(keyOf(sender, call.path), { since, until: since + forMs });
+  }
+}
+
+function keyOf({ name }: Owner, path: string): string {
+  return `${name} ${path}`;
 }

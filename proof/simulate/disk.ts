@@ -1,8 +1,6 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Database, findEngine, type Statement, type Value } from "../../src/outbox/disk/file/sqlite.js";
-import type { Host } from "./host.js";
-import type { VirtualSpool } from "./spool-files.js";
 
 type Open = new (path: string) => Database;
 
@@ -16,6 +14,30 @@ const ERRORS = {
   ioerr: { errcode: 10, message: "disk I/O error" },
   busy: { errcode: 5, message: "database is locked" },
 } as const;
+
+/** How a process meets its disk at this moment. */
+export type DiskFault = (typeof DISK_FAULTS)[number];
+export const DISK_FAULTS = ["full", "ioerr", "busy", "lost", "slow", "stuck"] as const;
+
+/** A process, as its disk knows it. */
+export interface DiskUser {
+  diskFault: DiskFault | undefined;
+  /** A number from 0 up to 1. */
+  random(): number;
+  /** Its threads: each ends at once when it is called. */
+  readonly threads: Set<(error: Error) => void>;
+  /** Its spool files that another process has taken, which thought this one dead. */
+  readonly spoolsTakenIn: VirtualSpool[];
+}
+
+/** A spool file in memory, which outlives its process. */
+export interface VirtualSpool {
+  readonly writer: DiskUser;
+  content: Buffer;
+  /** How often it was changed. */
+  version: number;
+  isDeleted: boolean;
+}
 
 const STATEMENTS_OF_A_TRANSACTION = 10;
 export const SLOWEST_MS = 5_000;
@@ -43,16 +65,11 @@ export class Disk {
   /** Of each lock of a process, whether its holder lives. */
   readonly #owners = new Map<string, () => boolean>();
 
-  /** The connection behind a file's faults, for a look at what is in it. */
-  get files(): readonly Database[] {
-    return [...this.#files.values()].map(({ db }) => db);
-  }
-
   /**
    * What a process gets that opens the file. `wait` makes its thread do nothing for so long;
    * `isAlive`, another function for each connection, says whether that thread lives.
    */
-  open(path: string, host: Host, wait: (ms: number) => void, isAlive = () => true): Database {
+  open(path: string, host: DiskUser, wait: (ms: number) => void, isAlive = () => true): Database {
     if (path === ":memory:") return new Sqlite(path);
     if (path.includes(".owner-")) return this.#ownerLock(path, isAlive);
     let file = this.#files.get(path);
@@ -82,7 +99,7 @@ export class Disk {
     return { exec, prepare: () => telling(() => ({})), close: release };
   }
 
-  #faulty(file: File, host: Host, wait: (ms: number) => void): Database {
+  #faulty(file: File, host: DiskUser, wait: (ms: number) => void): Database {
     const { db, statements } = file;
     /** How many more statements succeed; infinite if all do. */
     let left = Number.POSITIVE_INFINITY;
@@ -144,7 +161,7 @@ export class Disk {
   }
 }
 
-function latencyMs({ diskFault, random }: Host): number {
+function latencyMs({ diskFault, random }: DiskUser): number {
   if (diskFault === "slow") return random() * SLOWEST_MS;
   return diskFault === "stuck" ? STUCK_MS : random() * 2;
 }
@@ -163,7 +180,7 @@ function doing(task: () => void): Statement {
   };
 }
 
-function fail(fault: Host["diskFault"]): void {
+function fail(fault: DiskFault | undefined): void {
   if (fault === undefined || fault === "slow" || fault === "stuck" || fault === "lost") return;
   const { errcode, message } = ERRORS[fault];
   throw Object.assign(new Error(message), { code: "ERR_SQLITE_ERROR", errcode });

@@ -1,11 +1,6 @@
 import type { Owner } from "./clock.js";
-import type { Disk } from "./disk.js";
+import type { Disk, DiskUser } from "./disk.js";
 import type { Service } from "./service.js";
-import type { VirtualSpool } from "./spool-files.js";
-
-/** How a process meets its disk at this moment. */
-export type DiskFault = (typeof DISK_FAULTS)[number];
-export const DISK_FAULTS = ["full", "ioerr", "busy", "lost", "slow", "stuck"] as const;
 
 /** How a process meets its server. `cuts`, `deadlocks` and `full` hit only some statements. */
 export type ServerFault = (typeof SERVER_FAULTS)[number];
@@ -23,22 +18,15 @@ export const SERVER_FAULTS = [
 ] as const;
 
 /** What the machine gives a process, besides time. */
-export interface Host {
+export interface Host extends DiskUser {
   readonly disk: Disk;
-  diskFault: DiskFault | undefined;
   serverFault: ServerFault | undefined;
   /** How many faults there were, this one included. */
   faultsSeen: number;
   /** How large the file may grow, if it is less than the option allows. */
   readonly maxBytes?: number | undefined;
   readonly service: Service;
-  /** A number from 0 up to 1. */
-  random(): number;
   threadsStarted: number;
-  /** Its spool files that another process has taken, which thought this one dead. */
-  readonly spoolsTakenIn: VirtualSpool[];
-  /** The process's threads: each ends at once when it is called. */
-  readonly threads: Set<(error: Error) => void>;
 }
 
 /** A host without what each of its processes has for itself. */

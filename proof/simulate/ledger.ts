@@ -1,10 +1,22 @@
-import type { Logger, OutboxEvent, Receipt } from "express-affiliate";
-import { Broken } from "./broken.js";
+import type { Logger, Outbox, OutboxEvent, Receipt } from "express-affiliate";
 import type { Owner, VirtualClock } from "./clock.js";
 import { EventRecord, meaningOf, NEVER } from "./event-record.js";
-import type { TrackerProcess } from "./process.js";
 import type { Observer, Request } from "./service.js";
 import { isSimulated } from "./sql/errors.js";
+
+/** A promise that was not kept. */
+export interface Broken {
+  readonly promise: string;
+  readonly message: string;
+}
+
+/** A process, as far as it tells of events. */
+interface Teller {
+  readonly owner: Owner;
+  readonly program: string;
+  readonly outbox: Outbox;
+  readonly host: { readonly faultsSeen: number };
+}
 
 /** What happens to an event. */
 export interface Watcher {
@@ -24,7 +36,7 @@ export class Ledger implements Observer {
   readonly #sums = new WeakMap<Owner, { accepted: number; dropped: number; discarded: number }>();
   digest = 0x811c9dc5;
   readonly #clock: VirtualClock;
-  readonly #forgets: boolean;
+  readonly forgets: boolean;
   readonly #byVisitor = new Map<string, EventRecord[]>();
   #order = 0;
   #latestTime = 0;
@@ -40,7 +52,7 @@ export class Ledger implements Observer {
   ) {
     this.#clock = clock;
     this.#today = today;
-    this.#forgets = forgets;
+    this.forgets = forgets;
     this.trace = keepsTrace ? [] : undefined;
     clock.onError = (owner, error) =>
       this.breaks("no code throws", `${owner.name}: ${(error as Error)?.stack}`);
@@ -54,7 +66,10 @@ export class Ledger implements Observer {
 
   breaks(promise: string, details: string): void {
     this.write(`BROKEN ${promise}: ${details}`);
-    this.broken ??= new Broken(promise, `${details}, at ${Math.round(this.#clock.monotonic())} ms`);
+    this.broken ??= {
+      promise,
+      message: `${promise}: ${details}, at ${Math.round(this.#clock.monotonic())} ms`,
+    };
   }
 
   write(line: string): void {
@@ -114,7 +129,7 @@ export class Ledger implements Observer {
     this.of(by).accepted++;
     record.accepted++;
     // It waits in memory, and is found to be known when it is stored.
-    if (isAgain && !this.#forgets) return;
+    if (isAgain && !this.forgets) return;
     record.acceptedAt = this.#clock.monotonic();
     record.reporter = by;
     record.reportedAs = reportedAs;
@@ -205,7 +220,7 @@ export class Ledger implements Observer {
   }
 
   /** What hears how a process's events end. */
-  listener(process: TrackerProcess, end: "delivered" | "dead" | "dropped" | "skipped") {
+  listener(process: Teller, end: "delivered" | "dead" | "dropped" | "skipped") {
     const { owner: by, outbox, host } = process;
     return (notice: { id?: string; code?: string; reason?: string }) => {
       const record = this.find(process.program, notice.id);
@@ -226,7 +241,7 @@ export class Ledger implements Observer {
     };
   }
 
-  degraded({ owner, host }: TrackerProcess, error: Error): void {
+  degraded({ owner, host }: Teller, error: Error): void {
     if (!owner.isAlive) return;
     this.write(`${owner.name}: its storage fails: ${error.message}`);
     const code = (error as { code?: string }).code ?? "";

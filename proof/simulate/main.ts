@@ -1,16 +1,15 @@
 import { scratch } from "../shared/scratch.js";
 import { scheduleOf } from "./profiles.js";
-import type { Outcome, RunOptions, Sabotage } from "./run.js";
+import { type Outcome, run } from "./run.js";
 import type { Schedule } from "./schedule.js";
 import { shrink } from "./shrink.js";
 import { startRealMysql } from "./sql/real-mysql.js";
 import { startRealPostgres } from "./sql/real-postgres.js";
 import { SqlServer } from "./sql/server.js";
-import { perform } from "./steps.js";
-import { World } from "./world.js";
+import type { Sabotage } from "./world.js";
 
 export type { Outcome, Sabotage, Schedule };
-export { scheduleOf };
+export { run, scheduleOf };
 
 export interface Options {
   readonly seed: number;
@@ -32,11 +31,6 @@ export interface Finding {
   /** The shortest schedule found that breaks the same promise. */
   readonly schedule: Schedule;
   readonly trace: readonly string[];
-}
-
-/** Runs one schedule. The same one gives the same digest. */
-export function run(schedule: Schedule, options: RunOptions): Promise<Outcome> {
-  return new World(schedule, options).run(perform);
 }
 
 /** Runs the schedules of so many seeds, and shrinks each that breaks a promise. */

@@ -13,15 +13,15 @@ import type { Clock } from "../../src/shared/clock.js";
 import { Secret } from "../../src/shared/secret.js";
 import { createShutdown, type Shutdown } from "../../src/shutdown.js";
 import { createTrack, type Track } from "../../src/track.js";
-import { type Owner, ownerNamed } from "./clock.js";
-import { giveHost, type Host } from "./host.js";
+import { type Owner, ownerNamed, type VirtualClock } from "./clock.js";
+import { giveHost, type Host, type HostOfSlot } from "./host.js";
+import type { Ledger } from "./ledger.js";
 import { numbersFrom } from "./random.js";
-import type { Slot } from "./run.js";
 import type { Happening, Schedule } from "./schedule.js";
 import { mysqlPool, Pool, postgresPool } from "./sql/pool.js";
 import { PREFIX, SCHEMA } from "./sql/real-server.js";
+import type { SqlServer } from "./sql/server.js";
 import { createTransport } from "./transport.js";
-import type { World } from "./world.js";
 
 const API_KEY = "of the simulation";
 const pseudonym = createPseudonyms(API_KEY);
@@ -42,15 +42,32 @@ export interface TrackerProcess {
   report(what: Happening, transaction?: unknown): Promise<Receipt>;
 }
 
+/** A slot for one process at a time. */
+export interface Slot {
+  readonly index: number;
+  starts: number;
+  owner: Owner | undefined;
+  process: TrackerProcess | undefined;
+  host: HostOfSlot;
+}
+
+/** What all processes of a simulation share. */
+interface Shared {
+  readonly schedule: Schedule;
+  readonly clock: VirtualClock;
+  readonly ledger: Ledger;
+  readonly directory: string;
+  readonly server?: SqlServer | undefined;
+}
+
 export const CONCURRENCY = 8;
 
 // Of five seconds there are a fifth as many as of one.
 const POLL_MS = 4_000;
 
 /** Starts a process: throws if the tracker's outbox cannot be made. Called as one of its tasks. */
-export function startProcess(world: World, owner: Owner, slot: Slot): TrackerProcess {
-  const { clock: time, ledger, schedule, options } = world;
-  const { directory, server } = options;
+export function startProcess(shared: Shared, owner: Owner, slot: Slot): TrackerProcess {
+  const { clock: time, ledger, schedule, directory, server } = shared;
   // A program is a client id.
   const clientId = 1 + (slot.index % schedule.programs);
   const program = String(clientId);

@@ -1,6 +1,7 @@
 import { ENDPOINTS } from "../../src/service/endpoints.js";
+import { DISK_FAULTS } from "./disk.js";
 import { type Fault, OF_A_VISITOR, OF_AN_ENDPOINT, OF_THE_ORIGIN, SILENCE } from "./faults.js";
-import { DISK_FAULTS, SERVER_FAULTS } from "./host.js";
+import { SERVER_FAULTS } from "./host.js";
 import { Dice } from "./random.js";
 import type { OutboxName, Profile, Schedule, Step } from "./schedule.js";
 import { Writer } from "./writer.js";
@@ -24,10 +25,7 @@ export function scheduleOf(
     processes,
     programs: Math.min(processes, dice.happens(0.4) ? programs : 1),
     repeated: dice.one(["conflict", "yes", "again"] as const),
-    ...(isSql(outbox) && {
-      tables: dice.happens(0.1) ? ("drop" as const) : ("empty" as const),
-      autocommit: dice.happens(0.8),
-    }),
+    ...(isSql(outbox) && { tables: dice.happens(0.1) ? ("drop" as const) : ("empty" as const) }),
     maxAgeMs: profile === "chaos" && dice.happens(0.2) ? 60 * SECOND_MS : 72 * HOUR_MS,
     ...(profile === "chaos" &&
       dice.happens(0.2) && {
@@ -125,8 +123,7 @@ function faultsOfAServer(writer: Writer): Step[] {
     const ms = dice.span(10, 90 * SECOND_MS);
     return [{ at: at(), do: "transaction", process: process(), whats, ms, commits: dice.happens(0.7) }];
   });
-  const restarts: Step[] = dice.happens(0.03) ? [{ at: at(), do: "restart server" }] : [];
-  return [...faults, ...transactions, ...restarts];
+  return [...faults, ...transactions];
 }
 
 function faultFrom(dice: Dice): Fault {

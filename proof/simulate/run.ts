@@ -1,9 +1,11 @@
-import type { Broken } from "./broken.js";
-import type { Owner } from "./clock.js";
-import type { Disk } from "./disk.js";
-import type { HostOfSlot } from "./host.js";
-import type { TrackerProcess } from "./process.js";
-import type { SqlServer } from "./sql/server.js";
+import { mkdirSync } from "node:fs";
+import { checkAtTheEnd, checkNow } from "./accounts.js";
+import type { Broken } from "./ledger.js";
+import { livingBy } from "./machine.js";
+import { numbersFrom } from "./random.js";
+import type { Schedule } from "./schedule.js";
+import { perform } from "./steps.js";
+import { World, type WorldOptions } from "./world.js";
 
 export interface Outcome {
   readonly broken: Broken | undefined;
@@ -15,25 +17,43 @@ export interface Outcome {
   readonly trace: readonly string[] | undefined;
 }
 
-/** A bug to plant in each process as it starts, or in the disk. */
-export interface Sabotage {
-  process?(process: TrackerProcess): void;
-  disk?(disk: Disk): void;
+/** Runs one schedule. The same one gives the same digest. */
+export async function run(schedule: Schedule, options: WorldOptions): Promise<Outcome> {
+  const world = new World(schedule, options);
+  const { clock, ledger, slots, transactions, disk } = world;
+  mkdirSync(options.directory, { recursive: true });
+  await options.server?.begin(clock, schedule.tables ?? "empty");
+  const check = () => checkNow(world);
+  await livingBy(clock, numbersFrom(`${schedule.seed} for all`), async () => {
+    for (const slot of slots) world.start(slot);
+    for (const step of schedule.steps) {
+      await clock.passUntil(step.at, check);
+      if (ledger.broken) break;
+      perform(world, step);
+    }
+    if (!ledger.broken) await recover(world, check);
+    for (const slot of slots) world.end(slot);
+    for (const transaction of transactions) transaction.end();
+    await clock.settle();
+  });
+  await options.server?.end();
+  disk.close();
+  const { broken, digest, events, trace } = ledger;
+  return { broken, digest: digest >>> 0, events, tasks: clock.tasks, trace };
 }
 
-export interface RunOptions {
-  readonly directory: string;
-  readonly keepsTrace?: boolean;
-  readonly sabotage?: Sabotage | undefined;
-  /** Where the schedule's outbox is in a database. */
-  readonly server?: SqlServer | undefined;
-}
-
-/** A slot for one process at a time. */
-export interface Slot {
-  readonly index: number;
-  starts: number;
-  owner: Owner | undefined;
-  process: TrackerProcess | undefined;
-  host: HostOfSlot;
+/** All faults end, and every process is there: now everything has to come to its end. */
+async function recover(world: World, check: () => void): Promise<void> {
+  const { clock, ledger, schedule, service, slots, transactions } = world;
+  await clock.passUntil((schedule.steps.at(-1)?.at ?? 0) + 1, check);
+  service.faults.clear();
+  for (const slot of slots) {
+    slot.host.diskFault = undefined;
+    slot.host.serverFault = undefined;
+    world.start(slot);
+  }
+  for (const transaction of transactions) transaction.end();
+  world.wellSince = clock.monotonic();
+  ledger.write("all is well");
+  await checkAtTheEnd(world, check);
 }

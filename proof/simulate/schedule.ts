@@ -1,6 +1,7 @@
 import type { EventKind } from "express-affiliate";
+import type { DiskFault } from "./disk.js";
 import type { Fault } from "./faults.js";
-import type { DiskFault, ServerFault } from "./host.js";
+import type { ServerFault } from "./host.js";
 
 /** What happened at a host, once. Its number tells it from all others. */
 export interface Happening {
@@ -36,7 +37,6 @@ export type Step = { readonly at: number } & (
   | { readonly do: "stall" | "close" | "flush"; readonly process: number; readonly ms: number }
   | { readonly do: "disk"; readonly process: number; readonly fault: DiskFault | undefined }
   | { readonly do: "server"; readonly process: number; readonly fault: ServerFault | undefined }
-  | { readonly do: "restart server" }
   | {
       readonly do: "transaction";
       readonly process: number;
@@ -70,8 +70,7 @@ export interface Schedule {
     readonly maxBytes: number;
     readonly maxDeadLetters: number;
   };
-  /** Of a database: whether it begins with tables, and whether it commits each statement. */
+  /** Of a database: whether it begins with tables. */
   readonly tables?: "empty" | "drop";
-  readonly autocommit?: boolean;
   readonly steps: readonly Step[];
 }

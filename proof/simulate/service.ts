@@ -14,7 +14,6 @@ export interface Request {
   readonly behaviour: Behaviour;
   /** What the sender hears. */
   end: { readonly at: number; readonly attempt: Attempt } | undefined;
-  takenAt: number | undefined;
 }
 
 /** Called for each request, in the order in which things happen. */
@@ -75,7 +74,6 @@ export class Service {
       sentAt: clock.monotonic(),
       behaviour,
       end: undefined,
-      takenAt: undefined,
     };
     this.observer.sent(request);
     const wayMs = 5 * chance(seed, "way", request.nth);
@@ -93,14 +91,13 @@ export class Service {
     const { call, behaviour } = request;
     if (call.idempotencyKey === undefined || !behaviour.takes) return behaviour;
     const key = `${request.program} ${call.idempotencyKey}`;
-    const { repeated, clock } = this.#options;
+    const { repeated } = this.#options;
     const has = this.#has.has(key);
     if (has && repeated === "conflict" && behaviour.status === 200) {
       return { meaning: "rejected", takes: false, afterMs: 5, status: 409, body: { success: false } };
     }
     if (has && repeated !== "again") return behaviour;
     this.#has.add(key);
-    request.takenAt = clock.monotonic();
     this.observer.taken(request);
     return behaviour;
   }

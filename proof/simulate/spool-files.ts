@@ -1,17 +1,11 @@
 import type { FoundSpool, SpoolFile } from "../../src/outbox/disk/spool/spool-files.js";
-import { type Host, hostOf } from "./host.js";
+import type { VirtualSpool } from "./disk.js";
+import { hostOf } from "./host.js";
 import { theClock } from "./machine.js";
 
 export { eventFromLine, lineOf } from "../../src/outbox/disk/spool/spool-files.js";
 
-/** Replaces src/outbox/disk/spool/spool-files.ts by files in memory that outlive a process. */
-export interface VirtualSpool {
-  readonly writer: Host;
-  content: Buffer;
-  /** How often it was changed. */
-  version: number;
-  isDeleted: boolean;
-}
+// Replaces src/outbox/disk/spool/spool-files.ts by files in memory that outlive a process.
 
 const NO_SPACE = Object.assign(new Error("no space is left"), { code: "ENOSPC" });
 

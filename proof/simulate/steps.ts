@@ -1,6 +1,6 @@
 import { hasStoodStillSince } from "./checks.js";
 import type { Owner } from "./clock.js";
-import type { Slot } from "./run.js";
+import type { Slot } from "./process.js";
 import type { Step } from "./schedule.js";
 import type { World } from "./world.js";
 
@@ -54,7 +54,6 @@ const DOING: { readonly [Name in Step["do"]]: Doing<Name> } = {
     host.serverFault = fault;
     if (fault) host.faultsSeen++;
   },
-  "restart server": restart,
   transaction: (world, slot, step) => world.transact(slot, step),
   "set clock"({ ledger, clock }, _slot, { ms }) {
     ledger.noteTime();
@@ -95,14 +94,6 @@ function checkDeadline({ clock, ledger }: World, owner: Owner, promise: string, 
   if (owner.isAlive && lateMs > TOLERANCE_MS && !hasStoodStillSince(owner, deadline - TOLERANCE_MS)) {
     ledger.breaks(promise, `${owner.name} is ${Math.round(lateMs)} ms late`);
   }
-}
-
-function restart({ clock, slots, options }: World): void {
-  for (const { host, process } of slots) {
-    host.faultsSeen++;
-    if (process) clock.soon(clock.outside, () => process.pool?.cut());
-  }
-  clock.soon(clock.outside, () => options.server?.restart());
 }
 
 /** What a gateway's webhook of a refund does. It may fail, and is not done again here. */

@@ -1,21 +1,31 @@
-import { mkdirSync } from "node:fs";
 import type { Receipt } from "express-affiliate";
 import { notBeforeOf } from "../../src/conversion/events.js";
-import { checkAtTheEnd, checkNow, checkReceipt } from "./accounts.js";
-import { noteStall, watcherOf } from "./checks.js";
+import { checkReceipt, noteStall, watcherOf } from "./checks.js";
 import { type Owner, VirtualClock } from "./clock.js";
 import { Disk } from "./disk.js";
 import { Ledger } from "./ledger.js";
-import { livingBy } from "./machine.js";
-import { kill, newOwner, startProcess, type TrackerProcess } from "./process.js";
-import { chance, numbersFrom } from "./random.js";
-import type { Outcome, RunOptions, Slot } from "./run.js";
+import { kill, newOwner, type Slot, startProcess, type TrackerProcess } from "./process.js";
+import { chance } from "./random.js";
 import type { Happening, Schedule, Step } from "./schedule.js";
 import { Service } from "./service.js";
-import { HostTransaction } from "./sql/host-transaction.js";
+import { beginTransaction, type HostTransaction } from "./sql/host-transaction.js";
 import type { SqlServer } from "./sql/server.js";
 
-/** One simulation. */
+/** A bug to plant in each process as it starts, or in the disk. */
+export interface Sabotage {
+  process?(process: TrackerProcess): void;
+  disk?(disk: Disk): void;
+}
+
+export interface WorldOptions {
+  readonly directory: string;
+  readonly keepsTrace?: boolean;
+  readonly sabotage?: Sabotage | undefined;
+  /** Where the schedule's outbox is in a database. */
+  readonly server?: SqlServer | undefined;
+}
+
+/** The processes of one simulation, and all that is around them. */
 export class World {
   readonly schedule: Schedule;
   readonly clock: VirtualClock;
@@ -23,14 +33,14 @@ export class World {
   readonly service: Service;
   readonly disk = new Disk();
   readonly slots: readonly Slot[];
-  readonly options: RunOptions;
+  readonly options: WorldOptions;
   /** Of hosts: those that are open. */
   readonly transactions = new Set<HostTransaction>();
   readonly #reporting = new Map<Owner, number>();
   /** When the last fault ended. */
   wellSince = 0;
 
-  constructor(schedule: Schedule, options: RunOptions) {
+  constructor(schedule: Schedule, options: WorldOptions) {
     const { seed, processes, repeated } = schedule;
     this.schedule = schedule;
     this.options = options;
@@ -83,19 +93,20 @@ export class World {
 
   start(slot: Slot): void {
     if (slot.owner?.isAlive) return;
+    const { schedule, clock, ledger, options } = this;
     const owner = newOwner(slot.index, slot.starts++);
     slot.owner = owner;
     slot.process = undefined;
-    this.ledger.write(`${owner.name} starts`);
-    this.clock.soon(owner, () => {
+    ledger.write(`${owner.name} starts`);
+    clock.soon(owner, () => {
       try {
-        slot.process = startProcess(this, owner, slot);
+        slot.process = startProcess({ schedule, clock, ledger, ...options }, owner, slot);
         // The slot's faults are those of whatever process has it.
         slot.host = slot.process.host;
-        this.options.sabotage?.process?.(slot.process);
+        options.sabotage?.process?.(slot.process);
       } catch (error) {
         if (slot.host.diskFault === undefined) throw error;
-        this.ledger.write(`${owner.name} cannot start: ${(error as Error).message}`);
+        ledger.write(`${owner.name} cannot start: ${(error as Error).message}`);
         owner.isAlive = false;
       }
     });
@@ -108,7 +119,9 @@ export class World {
     this.ledger.pendingReceipts -= this.#reporting.get(owner) ?? 0;
     if (this.schedule.outbox === "memory") this.ledger.forgetAll();
     for (const transaction of this.transactions) {
-      if (transaction.endsWith(process)) this.transactions.delete(transaction);
+      if (transaction.process !== process) continue;
+      transaction.undo();
+      this.transactions.delete(transaction);
     }
     if (process) kill(process);
     else owner.isAlive = false;
@@ -135,7 +148,8 @@ export class World {
       void reporting.then((receipt: Receipt) => {
         if (!process.owner.isAlive) return;
         this.#expectReceipts(process.owner, -1);
-        checkReceipt(this, record, { process, receipt, reportedAt, isKnown });
+        const waitedMs = clock.monotonic() - reportedAt;
+        checkReceipt(ledger, record, { process, receipt, reportedAt, waitedMs, isKnown });
         ledger.receipt(record, process.owner, reportedAs, receipt);
       });
       if (isKilled) this.end(slot);
@@ -145,41 +159,17 @@ export class World {
   /** A host reports in a transaction of its own, and ends it some time later. */
   transact(slot: Slot, step: Extract<Step, { do: "transaction" }>): void {
     this.as(slot, (process) => {
-      const { options } = this;
-      const server = options.server as SqlServer;
-      const transaction = new HostTransaction({ step, world: this, process, server });
+      const { clock, ledger } = this;
+      const server = this.options.server as SqlServer;
+      const transaction = beginTransaction(step, { clock, ledger, process, server });
       this.transactions.add(transaction);
-      void transaction.run().finally(() => this.transactions.delete(transaction));
+      void transaction.over.then(() => this.transactions.delete(transaction));
     });
   }
 
   #expectReceipts(owner: Owner, more: 1 | -1): void {
     this.ledger.pendingReceipts += more;
     this.#reporting.set(owner, (this.#reporting.get(owner) ?? 0) + more);
-  }
-
-  async run(perform: (world: World, step: Step) => void): Promise<Outcome> {
-    const { clock, ledger, schedule, options } = this;
-    mkdirSync(options.directory, { recursive: true });
-    const { tables = "empty", autocommit = true } = schedule;
-    await options.server?.begin(clock, { tables, autocommit });
-    const check = () => checkNow(this);
-    await livingBy(clock, numbersFrom(`${schedule.seed} for all`), async () => {
-      for (const slot of this.slots) this.start(slot);
-      for (const step of schedule.steps) {
-        await clock.passUntil(step.at, check);
-        if (ledger.broken) break;
-        perform(this, step);
-      }
-      if (!ledger.broken) await this.#recover(check);
-      for (const slot of this.slots) this.end(slot);
-      for (const transaction of this.transactions) transaction.end();
-      await clock.settle();
-    });
-    await options.server?.end();
-    this.disk.close();
-    const { broken, digest, events, trace } = ledger;
-    return { broken, digest: digest >>> 0, events, tasks: clock.tasks, trace };
   }
 
   stall(slot: Slot, ms: number): void {
@@ -192,22 +182,5 @@ export class World {
       // Lets it run again.
       this.clock.soon(owner, () => {});
     });
-  }
-
-  /** All faults end, and every process is there: now everything has to come to its end. */
-  async #recover(check: () => void): Promise<void> {
-    const { clock, ledger, service } = this;
-    const last = this.schedule.steps.at(-1)?.at ?? 0;
-    await clock.passUntil(last + 1, check);
-    service.faults.clear();
-    for (const slot of this.slots) {
-      slot.host.diskFault = undefined;
-      slot.host.serverFault = undefined;
-      this.start(slot);
-    }
-    for (const transaction of this.transactions) transaction.end();
-    this.wellSince = clock.monotonic();
-    ledger.write("all is well");
-    await checkAtTheEnd(this, check);
   }
 }

@@ -5,8 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { pageScripts } from "../../inline-plugin.js";
 import type { Options, Sabotage, Schedule } from "../../proof/simulate/main.js";
 import { virtualModules } from "../../proof/simulate/virtual-modules.js";
-import type { OutboxEvent } from "../../src/conversion/events.js";
-import { notBeforeOf } from "../../src/conversion/events.js";
+import { notBeforeOf, type OutboxEvent } from "../../src/conversion/events.js";
 import { RESTING, rankInSql } from "../../src/outbox/queue/ranks.js";
 import { DONE, QUEUED } from "../../src/outbox/queue/rows.js";
 import { rawText } from "../../tsup.config.js";
@@ -34,6 +33,14 @@ beforeAll(async () => {
 
 const MANY: Options = { seed: 1, schedules: 100, programs: 2 };
 
+/** Runs steps on a disk in one process, and expects that they break no promise. Resolves to what happened. */
+async function traceOf(seed: number, steps: Schedule["steps"]): Promise<readonly string[]> {
+  const options = { directory: scratchDirectory(), keepsTrace: true };
+  const { broken, trace = [] } = await simulator.run(scheduleOfOne(seed, "disk", steps), options);
+  expect(broken).toBeUndefined();
+  return trace;
+}
+
 describe("the simulator", () => {
   it("does the same for the same seed", async () => {
     const directory = scratchDirectory();
@@ -51,18 +58,14 @@ describe("the simulator", () => {
   it("frees the lock of an ended thread, and lets an event go first that the thread stored without a receipt", async () => {
     const registration = { number: 2, kind: "registration", visitor: 1, clickId: "click-1" } as const;
     const click = { number: 1, kind: "click", visitor: 1, clickId: "click-1" } as const;
-    const { broken, trace = [] } = await simulator.run(
-      scheduleOfOne(6396, "disk", [
-        { at: 4_818, do: "disk", process: 0, fault: "lost" },
-        { at: 5_657, do: "report", process: 0, what: registration },
-        { at: 6_482, do: "close", process: 0, ms: 0 },
-        { at: 6_932, do: "start", process: 0 },
-        { at: 13_948, do: "report", process: 0, what: click },
-        { at: 14_072, do: "report", process: 0, what: registration },
-      ]),
-      { directory: scratchDirectory(), keepsTrace: true },
-    );
-    expect(broken).toBeUndefined();
+    const trace = await traceOf(6396, [
+      { at: 4_818, do: "disk", process: 0, fault: "lost" },
+      { at: 5_657, do: "report", process: 0, what: registration },
+      { at: 6_482, do: "close", process: 0, ms: 0 },
+      { at: 6_932, do: "start", process: 0 },
+      { at: 13_948, do: "report", process: 0, what: click },
+      { at: 14_072, do: "report", process: 0, what: registration },
+    ]);
     const sent = trace.filter((line) => line.includes(" sends "));
     expect(sent).toHaveLength(2);
     expect(sent[0]).toContain("registration 2");
@@ -73,33 +76,25 @@ describe("the simulator", () => {
   it("lets an attempt continue that an ended thread had claimed", async () => {
     const registration = { number: 9, kind: "registration", visitor: 2, clickId: "click-2" } as const;
     const payment = { number: 10, kind: "payment", visitor: 3, sessionId: "session-3" } as const;
-    const { broken, trace = [] } = await simulator.run(
-      scheduleOfOne(5000079, "disk", [
-        { at: 3_000, do: "fail", name: "fault", fault: { behaviour: "is silent", endpoint: "registration" } },
-        { at: 3_100, do: "fail", name: "slow", fault: { behaviour: "takes 2 s", endpoint: "lead/payment" } },
-        { at: 4_655, do: "report", process: 0, what: registration },
-        { at: 5_500, do: "report", process: 0, what: payment },
-        { at: 5_857, do: "lose thread", process: 0 },
-        { at: 20_000, do: "heal", name: "fault" },
-      ]),
-      { directory: scratchDirectory(), keepsTrace: true },
-    );
-    expect(broken).toBeUndefined();
+    const trace = await traceOf(5000079, [
+      { at: 3_000, do: "fail", name: "fault", fault: { behaviour: "is silent", endpoint: "registration" } },
+      { at: 3_100, do: "fail", name: "slow", fault: { behaviour: "takes 2 s", endpoint: "lead/payment" } },
+      { at: 4_655, do: "report", process: 0, what: registration },
+      { at: 5_500, do: "report", process: 0, what: payment },
+      { at: 5_857, do: "lose thread", process: 0 },
+      { at: 20_000, do: "heal", name: "fault" },
+    ]);
     const told = trace.filter((line) => line.includes("tells that payment 10"));
     expect(told).toEqual([expect.stringContaining("is delivered")]);
   });
 
   it("does not take an outbox for empty that could not open its file", async () => {
-    const { broken, trace = [] } = await simulator.run(
-      scheduleOfOne(1729, "disk", [
-        { at: 0, do: "report", process: 0, what: { ...scheduled, waitsMs: 60_000 } },
-        { at: 1_000, do: "disk", process: 0, fault: "full" },
-        { at: 2_000, do: "crash", process: 0 },
-        { at: 3_000, do: "start", process: 0 },
-      ]),
-      { directory: scratchDirectory(), keepsTrace: true },
-    );
-    expect(broken).toBeUndefined();
+    const trace = await traceOf(1729, [
+      { at: 0, do: "report", process: 0, what: { ...scheduled, waitsMs: 60_000 } },
+      { at: 1_000, do: "disk", process: 0, fault: "full" },
+      { at: 2_000, do: "crash", process: 0 },
+      { at: 3_000, do: "start", process: 0 },
+    ]);
     expect(trace.filter((line) => line.includes("the service takes payment 1"))).toHaveLength(1);
   });
 

@@ -33,11 +33,6 @@ export class Pool {
     if (this.#all.delete(link)) this.#waiting.shift()?.();
   }
 
-  /** The server has ended. */
-  cut(): void {
-    for (const link of this.#all) link.cut();
-  }
-
   /** The process has ended. */
   lose(): void {
     for (const link of this.#all) link.destroy();

@@ -2,7 +2,7 @@ import { mysqlMigrations } from "express-affiliate/mysql";
 import mysql from "mysql2/promise";
 import { NOW } from "../../../src/outbox/mysql/sql.js";
 import { startMariaDb } from "../../../test/helpers/mariadb.js";
-import { createMonitor, PREFIX, type RealServer, type Session, setting } from "./real-server.js";
+import { createMonitor, PREFIX, type RealServer, readOnly, type Session } from "./real-server.js";
 
 // Lock waits end in virtual time: see server.ts.
 const FOR_EVER_S = 100_000;
@@ -44,15 +44,13 @@ export async function startRealMysql(): Promise<RealServer> {
           throw error;
         }
       },
-      setReadOnly: setting(false, (wanted) =>
+      setReadOnly: readOnly((wanted) =>
         connection.query(`set session transaction read ${wanted ? "only" : "write"}`),
       ),
-      setAutocommit: setting(true, (wanted) => connection.query(`set autocommit = ${Number(wanted)}`)),
       async reset() {
         await connection.query("rollback");
         await connection.query("do release_all_locks()");
         await session.setReadOnly(false);
-        await session.setAutocommit(true);
       },
       end() {
         hasEnded = true;
@@ -91,6 +89,6 @@ export async function startRealMysql(): Promise<RealServer> {
       }
       for (const table of TABLES) await monitor(`truncate table ${PREFIX}${table}`);
     },
-    program: server,
+    destroy: () => server.destroy(),
   };
 }

@@ -1,7 +1,7 @@
 import { postgresMigrations } from "express-affiliate/postgres";
 import pg from "pg";
 import { startCluster } from "../../../test/helpers/cluster.js";
-import { createMonitor, type RealServer, SCHEMA, type Session, setting } from "./real-server.js";
+import { createMonitor, type RealServer, readOnly, SCHEMA, type Session } from "./real-server.js";
 
 // The session's own: a statement that has waited for a lock still has the time at which it came.
 const NOW = "public.virtual_now()";
@@ -35,7 +35,7 @@ export async function startRealPostgres(): Promise<RealServer> {
     });
     await client.connect();
     const { rows } = await client.query("select pg_backend_pid() as pid");
-    const setReadOnly = setting(false, (wanted) =>
+    const setReadOnly = readOnly((wanted) =>
       client.query(`set default_transaction_read_only = ${wanted ? "on" : "off"}`),
     );
     const session: Session = {
@@ -68,7 +68,6 @@ export async function startRealPostgres(): Promise<RealServer> {
       },
       // It is for the next transaction, and one that is undone would undo it.
       setReadOnly: async (wanted) => (isInTransaction ? undefined : setReadOnly(wanted)),
-      async setAutocommit() {},
       async reset() {
         // A transaction that failed takes nothing but its end; without one it is a warning.
         await client.query("rollback");
@@ -106,6 +105,6 @@ export async function startRealPostgres(): Promise<RealServer> {
       }
       await monitor(`truncate ${SCHEMA}.events, ${SCHEMA}.queues restart identity`);
     },
-    program: server,
+    destroy: () => server.destroy(),
   };
 }

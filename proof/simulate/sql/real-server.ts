@@ -1,6 +1,3 @@
-import type { Cluster } from "../../../test/helpers/cluster.js";
-import type { MariaDb } from "../../../test/helpers/mariadb.js";
-
 export type SqlKind = "mysql" | "postgres";
 
 /** A statement as the outbox gives it to its pool: `sql` to mysql2, `text` and `values` to pg. */
@@ -23,8 +20,6 @@ export interface Session {
   run(statement: Statement, nowMs: number): Promise<Result>;
   /** Whether transactions that begin from here on take no writes. */
   setReadOnly(isReadOnly: boolean): Promise<void>;
-  /** Whether each statement is a transaction of its own. */
-  setAutocommit(isOn: boolean): Promise<void>;
   /** Undoes an open transaction, and gives its locks away. */
   reset(): Promise<void>;
   end(): void;
@@ -40,18 +35,15 @@ export interface RealServer {
   cancel(session: Session): Promise<void>;
   /** Empties the outbox's tables, or removes them. */
   clear(how: "empty" | "drop"): Promise<void>;
-  /** The server's program, whichever it is. */
-  readonly program: Pick<Cluster | MariaDb, "halt" | "resume" | "destroy">;
+  destroy(): Promise<void>;
 }
 
 export const PREFIX = "sim_";
 export const SCHEMA = "sim";
 
-/** Sets something of a session if it is not so yet. */
-export function setting(
-  isSo: boolean,
-  set: (wanted: boolean) => Promise<unknown>,
-): (wanted: boolean) => Promise<void> {
+/** Makes a session's transactions read-only, or no longer so, if that is not so yet. */
+export function readOnly(set: (wanted: boolean) => Promise<unknown>): Session["setReadOnly"] {
+  let isSo = false;
   return async (wanted) => {
     if (wanted === isSo) return;
     await set(wanted);
@@ -59,18 +51,12 @@ export function setting(
   };
 }
 
-/** A session for looks from outside. After a restart of the server it opens a new one. */
+/** A session for looks from outside. */
 export function createMonitor(open: () => Promise<Session>): (text: string) => Promise<Result> {
-  let session: Session | undefined;
-  let last: Promise<Result> = Promise.resolve();
-
-  async function run(text: string): Promise<Result> {
-    if (!session || session.hasEnded) session = await open();
-    return session.run({ text }, 0);
-  }
-
+  const opened = open();
+  let last: Promise<Result> = opened;
   return (text) => {
-    last = last.catch(() => {}).then(() => run(text));
+    last = last.catch(() => {}).then(async () => (await opened).run({ text }, 0));
     return last;
   };
 }

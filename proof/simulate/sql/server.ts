@@ -28,7 +28,6 @@ export class SqlServer {
   readonly #idle: Session[] = [];
   #running = new Set<Running>();
   #clock!: VirtualClock;
-  #isAutocommit = true;
 
   constructor(real: RealServer) {
     this.#real = real;
@@ -39,12 +38,8 @@ export class SqlServer {
   }
 
   /** Before a simulation: nothing is left of the last one. */
-  async begin(
-    clock: VirtualClock,
-    { tables, autocommit }: { tables: "empty" | "drop"; autocommit: boolean },
-  ) {
+  async begin(clock: VirtualClock, tables: "empty" | "drop"): Promise<void> {
     this.#clock = clock;
-    this.#isAutocommit = autocommit;
     await this.#real.clear(tables);
   }
 
@@ -56,7 +51,7 @@ export class SqlServer {
   }
 
   destroy(): Promise<void> {
-    return this.#real.program.destroy();
+    return this.#real.destroy();
   }
 
   /** Opens a connection, in a task of the outside. */
@@ -103,29 +98,16 @@ export class SqlServer {
     }
   }
 
-  /** It crashes and is there again at once; its connections are not. */
-  restart(): void {
-    for (const session of this.#idle.splice(0)) session.end();
-    const { program } = this.#real;
-    const again = program.halt("immediate").then(() => program.resume());
-    this.#clock.hold(again.then(() => this.#quiet()));
-  }
-
   async #session(): Promise<Session> {
     for (let session = this.#idle.pop(); session; session = this.#idle.pop()) {
-      if (session.hasEnded) continue;
-      await session.setAutocommit(this.#isAutocommit);
-      return session;
+      if (!session.hasEnded) return session;
     }
-    const session = await this.#real.session();
-    await session.setAutocommit(this.#isAutocommit);
-    return session;
+    return this.#real.session();
   }
 
   async #keep(session: Session): Promise<void> {
     try {
       await session.reset();
-      await session.setAutocommit(this.#isAutocommit);
       this.#idle.push(session);
     } catch {
       session.end();
