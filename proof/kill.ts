@@ -27,7 +27,7 @@ import { secondsUntil } from "./shared/seconds-until.js";
 import { answer, fateOf, startService } from "./shared/service.js";
 
 const SHOPS = 3;
-const VISITORS_AT_ONCE = 32;
+const VISITORS_AT_ONCE = 64;
 const EVENTS_OF_A_VISITOR = 20;
 const FAILURES = 0.1;
 const SLOW_MS = 300;
@@ -53,7 +53,7 @@ async function prove(kind: Place["kind"], kills: number): Promise<boolean> {
   console.log(`${kind}, Node ${process.version}: ${SHOPS} shops, killed ${kills} times`);
   const server = kind === "disk" ? undefined : await startServer(kind);
   const place: Place = { kind, at: server?.uri ?? scratch() };
-  const { service, counts, slowDown } = await startFaultyService();
+  const { service, conduct } = await startFaultyService();
   const shops = new Set<Shop>();
   /** What visitors got an answer to. */
   const safe = new Set<string>();
@@ -124,7 +124,7 @@ async function prove(kind: Place["kind"], kills: number): Promise<boolean> {
     await sleep(Math.random() * 600);
     const number = 1 + (nth % SHOPS);
     await killSome(number);
-    slowDown(number === 1 ? SLOW_MS : 0);
+    conduct.slowMs = number === 1 ? SLOW_MS : 0;
     // It goes away if nothing is under way, and so cuts nothing off.
     if (number === SHOPS) await service.goAway();
     else await service.comeBack();
@@ -137,7 +137,7 @@ async function prove(kind: Place["kind"], kills: number): Promise<boolean> {
   }
   isOver = true;
   await Promise.all(visits);
-  slowDown(0);
+  conduct.slowMs = 0;
   await service.comeBack();
 
   const { outbox, end } = openAt(place);
@@ -172,15 +172,15 @@ async function prove(kind: Place["kind"], kills: number): Promise<boolean> {
       ["shops killed", killed],
       ["events answered", safe.size, { atLeast: 1 }],
       ["events at the service", arrived],
-      ["requests refused", counts.refused],
-      ["requests cut off", counts.cutOff],
+      ["requests refused", conduct.refused],
+      ["requests cut off", conduct.cutOff],
       ["events still queued", queued, { atMost: 0 }],
       ["events lost", lost, { atMost: 0 }],
       ["events out of order", outOfOrder, { atMost: 0 }],
       ["payments twice", paymentsTwice, { atMost: 0 }],
       ["others twice, with the same key", othersTwice],
       ["payments held: interrupted", interrupted, { atMost: cutShort }],
-      ["payments held: without an answer", held.length - interrupted, { atMost: counts.cutOff }],
+      ["payments held: without an answer", held.length - interrupted, { atMost: conduct.cutOff }],
       ["other dead letters", letters.length - held.length, { atMost: 0 }],
       ["unexpected", errors.length, { atMost: 0 }],
     ),
@@ -189,26 +189,22 @@ async function prove(kind: Place["kind"], kills: number): Promise<boolean> {
 
 /** Refuses most of its share of requests, and cuts some off before or after it takes the event. */
 async function startFaultyService() {
-  const counts = { refused: 0, cutOff: 0 };
-  let slowMs = 0;
+  const conduct = { slowMs: 0, refused: 0, cutOff: 0 };
   const service = await startService((res, take) => {
     const luck = res.req.method === "POST" ? Math.random() : 1;
     if (luck < FAILURES * 0.8) {
-      counts.refused++;
+      conduct.refused++;
       res.writeHead(503).end();
       return;
     }
     if (luck >= FAILURES * 0.9) take();
     if (luck < FAILURES) {
-      counts.cutOff++;
+      conduct.cutOff++;
       res.req.socket.destroy();
       return;
     }
     // A kill may come in between.
-    setTimeout(answer, slowMs + Math.random() * 15, res);
+    setTimeout(answer, conduct.slowMs + Math.random() * 15, res);
   });
-  const slowDown = (ms: number) => {
-    slowMs = ms;
-  };
-  return { service, counts, slowDown };
+  return { service, conduct };
 }

@@ -12,8 +12,8 @@ process.once("exit", () => {
  *
  * @param kept what is in it, if it is to stay: then says where that is.
  */
-export function scratch(kept?: string, parent = tmpdir()): string {
-  const folder = mkdtempSync(join(parent, "express-affiliate-proof-"));
+export function scratch(kept?: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "express-affiliate-proof-"));
   if (kept) process.once("exit", () => console.log(`${kept} are in ${folder}`));
   else folders.push(folder);
   return folder;

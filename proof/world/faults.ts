@@ -1,4 +1,3 @@
-import { existsSync, statfsSync } from "node:fs";
 import { type EventKind, memoryOutbox, type Outbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { kindFrom, open, startServer, UNFLUSHED } from "../outboxes/server.js";
@@ -22,12 +21,9 @@ interface Opened {
   end?(): Promise<void>;
 }
 
-/** The disk outbox' files are in memory if there is room, as the servers are without flushes. */
-const MEMORY = freeBytes("/dev/shm") >= 512 * 2 ** 20 ? "/dev/shm" : undefined;
-
 const LOCAL: Readonly<Record<string, () => Opened>> = {
   memory: () => ({ outbox: memoryOutbox() }),
-  disk: () => ({ outbox: diskOutbox({ directory: scratch(undefined, MEMORY) }) }),
+  disk: () => ({ outbox: diskOutbox({ directory: scratch() }) }),
 };
 const SERVERS = Object.keys(UNFLUSHED);
 
@@ -59,12 +55,6 @@ async function outboxesOf(name: string) {
     create: (nth: number): Opened => open(kind, uri, { name: `way_${nth}`, connections: 4 }),
     destroy,
   };
-}
-
-function freeBytes(path: string): number {
-  if (!existsSync(path)) return 0;
-  const { bavail, bsize } = statfsSync(path);
-  return bavail * bsize;
 }
 
 /**

@@ -1,11 +1,10 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import type { ErrorRequestHandler, NextFunction, Request, Response } from "express";
 import { affiliate } from "express-affiliate";
 import { recordingOutbox } from "express-affiliate/testing";
 import { eachExpress } from "../../../test/helpers/express.js";
+import { serve } from "../../shared/serve.js";
 import type { Pause, Script, Seen } from "./script.js";
 
 /** A visit that is under way. */
@@ -106,18 +105,16 @@ export async function startHost(name: Script["express"], visits: readonly Visit[
   }) as ErrorRequestHandler);
   app.set("env", "test");
 
-  const server = app.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const { port, stop } = await serve(app);
 
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     tracker,
     /** The payments that were reported, by visit. */
     reported: () => outbox.events.map(({ data }) => Number((data as { paymentId: string }).paymentId)),
     /** Ends once the app is done. Resolves to how many promises of `waitUntil` are not settled. */
     async end(): Promise<number> {
-      server.close();
-      await once(server, "close");
+      await stop();
       while (working.size > 0) await Promise.allSettled(working);
       for (let turns = 0; turns < 10 && unsettled.size > 0; turns++) await sleep(10);
       await tracker.close();
