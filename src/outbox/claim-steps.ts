@@ -16,20 +16,15 @@ export interface ClaimStep {
 // the service never takes, would go before all other clicks again and again.
 const OTHERS = KINDS.filter((each) => isMoreUrgent("payment", each));
 const MOST_URGENT = KINDS.slice(0, -OTHERS.length);
-const ORDER: readonly (readonly [ClaimStep["which"], ...EventKind[]])[] = [
-  ["untried", ...MOST_URGENT],
-  ["rested", ...MOST_URGENT],
-  ["untried", ...OTHERS],
-  ["rested", ...OTHERS],
-];
+const ORDER = [MOST_URGENT, OTHERS].flatMap((urgencies) =>
+  (["untried", "rested"] as const).flatMap((which) => urgencies.map((urgency) => ({ urgency, which }))),
+);
 
 /** A claim's steps in order, without those that can have no events. */
 export function claimStepsOf(lanes: readonly Lane[]): ClaimStep[] {
   const places = lanes.map((lane) => ({ lane, left: lane.limit }));
-  return ORDER.flatMap(([which, ...urgencies]) =>
-    urgencies.flatMap((urgency) =>
-      places.filter(({ lane }) => isStep(lane, urgency, which)).map((place) => ({ urgency, which, place })),
-    ),
+  return ORDER.flatMap(({ urgency, which }) =>
+    places.filter(({ lane }) => isStep(lane, urgency, which)).map((place) => ({ urgency, which, place })),
   );
 }
 
