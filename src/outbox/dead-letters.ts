@@ -67,15 +67,6 @@ export interface DeadLetterSum extends Pick<DeadLetter, "kind" | "reason"> {
   readonly amount: number;
 }
 
-/** The dead letter that an event becomes by this verdict. */
-export function deadLetterOf(
-  { id, destination, kind, data, createdAt }: OutboxEvent,
-  { type: _, ...death }: Death & { readonly type: "dead" },
-  diedAt: number,
-): DeadLetter {
-  return { id, destination, kind, event: data, ...death, createdAt, diedAt };
-}
-
 /** As people see it: without its `Idempotency-Key`. */
 export function shownLetter(letter: DeadLetter): DeadLetter {
   return { ...letter, event: shownData(letter.event) };

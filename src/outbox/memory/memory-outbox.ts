@@ -8,7 +8,7 @@ import { setImmediate } from "../../shared/real-timers.js";
 import { Ring } from "../../shared/ring.js";
 import { type Capacity, type Claim, UNTRIED, type Verdict } from "../claim.js";
 import { earliestOf, withScheduled } from "../counts.js";
-import { type DeadLetter, type DeadLetterFilter, type DeadLetterSum, deadLetterOf } from "../dead-letters.js";
+import type { DeadLetter, DeadLetterFilter, DeadLetterSum } from "../dead-letters.js";
 import { MIB, positiveInteger } from "../option-types.js";
 import {
   type AddOutcome,
@@ -70,7 +70,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   const queued = byKind(() => new LinkedList<Entry>());
   /** In the order in which they died. */
   const dead = new LinkedList<Entry>();
-  /** The ids of those that have left. */
+  /** The ids of events that are done, the oldest of which is forgotten. */
   const left = byKind((kind) => new Ring<string>(Math.min(maxEvents, rowOf(kind).remembered.most)));
   const queues = new Queues(() => relay.wake());
   const relay = createRelay<MemoryClaim>({ claim, settle }, (error) => observer?.degraded(error as Error));
@@ -106,10 +106,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   function enqueue(entry: Entry): boolean {
     // Before space is made, so that no event is shed that this one waits for.
     join(entry);
-    const crowded = queues.clickToShed(entry);
-    const fits = makeSpaceFor(entry, crowded);
-    if (fits && crowded) drop(crowded, "visitor-full");
-    return fits;
+    return makeSpaceFor(entry, queues.clickToShed(entry));
   }
 
   function join(entry: Entry): void {
@@ -156,32 +153,34 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   }
 
   /**
-   * Sheds no more than it takes besides `crowded`, which goes if there is space then. If all that may be
-   * shed is too little, forgets the event.
+   * Sheds `crowded`, and no more than is needed besides. If all that may be shed is too little,
+   * sheds nothing, and forgets the event.
    */
   function makeSpaceFor(entry: Entry, crowded?: Entry): boolean {
-    let events = numberOf(queued) + scheduled.length - maxEvents - (crowded ? 1 : 0);
-    let excess = bytes - maxBytes - (crowded?.size ?? 0);
-    // Otherwise each event would look for the first victim among all dead letters.
-    if (events <= 0 && excess <= 0) return true;
-    const victims: Entry[] = [];
-    for (const each of sheddableFor(entry.visitor?.urgency ?? entry.event.kind)) {
-      if (events <= 0 && excess <= 0) break;
+    const victims = crowded ? [crowded] : [];
+    let events = numberOf(queued) + scheduled.length - victims.length - maxEvents;
+    let excess = bytes - (crowded?.size ?? 0) - maxBytes;
+    // Looks for no victim if none is needed: the first may be behind all dead letters.
+    const others = events > 0 || excess > 0 ? sheddableFor(entry) : [];
+    for (const each of others) {
       if (each.letter && excess <= 0) continue;
       victims.push(each);
       excess -= each.size;
       if (!each.letter) events--;
+      if (events <= 0 && excess <= 0) break;
     }
     if (events > 0 || excess > 0) {
       forget(entry);
       return false;
     }
-    for (const each of victims) drop(each, each.letter ? "dead-letters-full" : "full");
+    for (const each of victims)
+      drop(each, each === crowded ? "visitor-full" : each.letter ? "dead-letters-full" : "full");
     return true;
   }
 
   /** The least urgent first. */
-  function* sheddableFor(urgency: EventKind): Generator<Entry> {
+  function* sheddableFor({ visitor, event }: Entry): Generator<Entry> {
+    const urgency = visitor?.urgency ?? event.kind;
     for (const lower of LEAST_URGENT_FIRST) {
       yield* deadOf(lower);
       if (lower === urgency) return;
@@ -221,13 +220,16 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       case "delivered":
         retire(entry);
         break;
-      case "dead":
+      case "dead": {
+        const { type: _, ...death } = verdict;
+        const { id, destination, kind, data, createdAt } = entry.event;
         take(entry);
-        entry.letter = deadLetterOf(entry.event, verdict, clock.now());
+        entry.letter = { id, destination, kind, event: data, ...death, createdAt, diedAt: clock.now() };
         entry.size = sizeOfLetter(entry.event, verdict);
         bury(entry);
         evictWhatIsTooMuch();
         break;
+      }
       case "release":
         queues.become(entry, entry.history.triedAt > 0 ? "rested" : "untried", !lane.newestFirst);
         break;
