@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { OutboxEvent } from "../../src/conversion/events.js";
+import { UNTRIED } from "../../src/outbox/claim.js";
 import type { DeadLetterFilter, DeadLetterQuery } from "../../src/outbox/dead-letters.js";
 import { until } from "./recorder.js";
 import { idsOf, sample, stranger, withData } from "./samples.js";
@@ -75,38 +76,30 @@ export function testDeadLetters(it: StageTests): void {
     await stage.delivers(held);
   });
 
-  it("queues a dead letter again as the last of its visitor's, as if new but for what is in doubt", async (stage) => {
-    const { outbox, delivery } = stage;
-    const visitor = stranger();
-    const [dead, later] = [sample("payment", visitor), sample("payment", visitor)];
-    await stage.giveUp([dead], { ...REJECTED, reason: "unconfirmed", attempts: 3 });
-    const underWay = await stage.handOver(later);
-    const before = Date.now();
+  for (const { reason, isInDoubt } of [
+    { reason: "rejected", isInDoubt: false },
+    { reason: "unconfirmed", isInDoubt: true },
+  ] as const) {
+    it(`queues one that was ${reason} again as the last of its visitor's, as if new but for what is in doubt`, async (stage) => {
+      const { outbox, delivery } = stage;
+      const visitor = stranger();
+      const [dead, later] = [sample("payment", visitor), sample("payment", visitor)];
+      await stage.giveUp([dead], { ...REJECTED, reason, attempts: 3 });
+      const underWay = await stage.handOver(later);
+      const before = Date.now();
 
-    assert.equal(await outbox.deadLetters.retry(dead.id), true);
-    underWay.settle({ type: "delivered" });
-    const { live } = await delivery.next();
+      assert.equal(await outbox.deadLetters.retry(dead.id), true);
+      underWay.settle({ type: "delivered" });
+      const { event, history, interrupted, queuedAt } = (await delivery.next()).live;
 
-    assert.deepEqual(live.event, dead);
-    assert.equal(live.history.attempts, 0);
-    assert.equal(live.history.maybeTaken, true);
-    assert.equal(live.interrupted, false);
-    assert.ok(live.queuedAt >= before);
-    assert.deepEqual(await outbox.deadLetters.list(), []);
-    await until(
-      () => outbox.counts().dead.unconfirmed === 0,
-      "a dead letter that was queued again was counted",
-    );
-  });
-
-  it("has no doubt about a rejected one", async (stage) => {
-    const event = sample("payment");
-    await stage.giveUp([event]);
-
-    assert.equal(await stage.outbox.deadLetters.retry(event.id), true);
-
-    assert.equal((await stage.delivery.next()).live.history.maybeTaken, false);
-  });
+      assert.deepEqual(event, dead);
+      assert.deepEqual({ ...history }, { ...UNTRIED, maybeTaken: isInDoubt });
+      assert.equal(interrupted, false);
+      assert.ok(queuedAt >= before);
+      assert.deepEqual(await outbox.deadLetters.list(), []);
+      await until(() => outbox.counts().dead[reason] === 0, "one that was queued again was counted");
+    });
+  }
 
   it("queues all of them again in the order in which they happened", async (stage) => {
     const visitor = stranger();
@@ -119,18 +112,21 @@ export function testDeadLetters(it: StageTests): void {
     assert.equal(await stage.outbox.deadLetters.retryAll(), 0);
   });
 
-  it("forgets one that is discarded, and knows none that it does not have", async (stage) => {
-    const { deadLetters, counts } = stage.outbox;
+  it("forgets one that is discarded, but not its event, and knows none that it does not have", async (stage) => {
+    const { outbox } = stage;
+    const { deadLetters } = outbox;
     const [event, live] = [sample("payment"), sample("payment")];
     await stage.giveUp([event]);
     await stage.add(live);
 
+    assert.equal(await outbox.add(event), "duplicate");
     assert.equal(await deadLetters.discard(event.id), true);
+    assert.equal(await outbox.add(event), "duplicate");
     assert.equal(await deadLetters.discard(event.id), false);
     assert.equal(await deadLetters.retry(event.id), false);
     assert.equal(await deadLetters.discard(live.id), false);
     assert.equal(await deadLetters.retry(live.id), false);
-    await until(() => counts().dead.rejected === 0, "a discarded dead letter was counted");
+    await until(() => outbox.counts().dead.rejected === 0, "a discarded dead letter was counted");
   });
 }
 

@@ -39,15 +39,4 @@ export function testOnce(it: StageTests): void {
     (await stage.handOver(resting)).settle(retryIn(60_000));
     assert.equal(await outbox.add(resting), "duplicate");
   });
-
-  it("knows an event that is a dead letter, and one whose dead letter was discarded", async (stage) => {
-    const { outbox } = stage;
-    const event = sample("payment");
-    await stage.giveUp([event]);
-
-    assert.equal(await outbox.add(event), "duplicate");
-    assert.equal(await outbox.deadLetters.discard(event.id), true);
-    assert.equal(await outbox.add(event), "duplicate");
-    await stage.empty();
-  });
 }

@@ -13,52 +13,28 @@ export function testOrder(it: StageTests): void {
     for (const { id } of events) {
       const handed = await stage.delivery.next();
       assert.equal(handed.id, id);
-      // A stranger's event, added later, comes: so the visitor's next one is held back, not late.
-      const other = sample("click");
-      await stage.add(other);
-      await stage.delivers(other);
+      await stage.deliversStranger();
       handed.settle({ type: "delivered" });
     }
   });
 
-  it("holds an event that brings two visitors together back for the one that has its session id", async (stage) => {
-    const [{ clickId, sessionId }, other] = [stranger(), stranger()];
+  it("holds an event that brings two visitors together back for the one that has its session id, and later events of both for it", async (stage) => {
+    const { clickId, sessionId } = stranger();
     const byClick = sample("click", { clickId });
     const bySession = sample("payment", { sessionId });
     const byBoth = sample("registration", { clickId, sessionId });
-    const after = sample("payment", { sessionId });
-    const unrelated = sample("payment", other);
-    await stage.add(byClick, bySession, byBoth, after, unrelated);
-    stage.start();
-
-    const first = (await stage.take(3)) as [Handed, Handed, Handed];
-    assert.deepEqual(idsOf(first), idsOf([bySession, unrelated, byClick]));
-    const [session, , click] = first;
-    click.settle({ type: "delivered" });
-    const sentinel = sample("click");
-    await stage.add(sentinel);
-    await stage.delivers(sentinel);
-    session.settle({ type: "delivered" });
-    await stage.delivers(byBoth, after);
-  });
-
-  it("holds an event back for one that brought two visitors together, once the other visitor's events are gone", async (stage) => {
-    const { clickId, sessionId } = stranger();
-    const [byClick, bySession] = [sample("click", { clickId }), sample("payment", { sessionId })];
-    const byBoth = sample("registration", { clickId, sessionId });
-    await stage.add(byClick, bySession, byBoth);
+    const [after, last] = [sample("payment", { sessionId }), sample("payment", { clickId })];
+    await stage.add(byClick, bySession, byBoth, after);
     stage.start();
 
     const [session, click] = (await stage.take(2)) as [Handed, Handed];
     assert.deepEqual(idsOf([session, click]), idsOf([bySession, byClick]));
     click.settle({ type: "delivered" });
     await until(() => stage.delivery.told.length === 1, "the verdict was not acted on");
-    const after = sample("payment", { clickId });
-    const sentinel = sample("click");
-    await stage.add(after, sentinel);
-    await stage.delivers(sentinel);
+    await stage.add(last);
+    await stage.deliversStranger();
     session.settle({ type: "delivered" });
-    await stage.delivers(byBoth, after);
+    await stage.delivers(byBoth, after, last);
   });
 
   it("does not hold back events that have no id in common, or no id at all", async (stage) => {
@@ -67,17 +43,6 @@ export function testOrder(it: StageTests): void {
     stage.start();
 
     assert.deepEqual(idsOf(await stage.take(events.length)), idsOf(events));
-  });
-
-  it("holds a visitor's later events back while an earlier one rests", async (stage) => {
-    const visitor = stranger();
-    const [first, second, other] = [sample("click", visitor), sample("payment", visitor), sample("payment")];
-
-    const { settle } = await stage.handOver(first, second);
-    await stage.add(other);
-    settle(retryIn(500));
-
-    await stage.delivers(other, first, second);
   });
 
   it("keeps order through hundreds of events with failures of every kind", async (stage) => {

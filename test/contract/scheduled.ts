@@ -19,10 +19,6 @@ function schedules({ outbox }: Stage, count: number): Promise<void> {
   );
 }
 
-function cancel({ outbox }: Stage, id: string): Promise<string> {
-  return outbox.cancel(id);
-}
-
 /** Calls `body` with a payment, and with another one if that took until it was due. Resolves to the last. */
 async function beforeItIsDue(body: (payment: OutboxEvent) => Promise<void>): Promise<OutboxEvent> {
   for (let inMs = 500; ; inMs *= 2) {
@@ -98,16 +94,17 @@ export function testScheduled(it: StageTests): void {
   });
 
   it("never sends a cancelled payment, and still knows it", async (stage) => {
+    const { outbox } = stage;
     stage.start();
     const outcomes: string[] = [];
     const payment = await beforeItIsDue(async (payment) => {
       await stage.add(payment);
-      const again = await stage.outbox.add(payment);
-      outcomes.splice(0, 3, again, await cancel(stage, payment.id), await cancel(stage, payment.id));
+      const again = await outbox.add(payment);
+      outcomes.splice(0, 3, again, await outbox.cancel(payment.id), await outbox.cancel(payment.id));
     });
 
     assert.deepEqual(outcomes, ["duplicate", "cancelled", "cancelled"]);
-    assert.equal(await stage.outbox.add(payment), "duplicate");
+    assert.equal(await outbox.add(payment), "duplicate");
     const other = withData(sample("payment"), { notBefore: (notBeforeOf(payment) as number) + 1 });
     await stage.add(other);
     (await nextOf(stage, other)).settle({ type: "delivered" });
@@ -116,6 +113,7 @@ export function testScheduled(it: StageTests): void {
   });
 
   it("cancels nothing that is queued, under way, delivered or dead, and knows no other", async (stage) => {
+    const { outbox } = stage;
     const [delivered, dead, queued] = [scheduledSample(10), sample("payment"), sample("payment")];
     (await stage.handOver(delivered)).settle({ type: "delivered" });
     await stage.giveUp([dead]);
@@ -123,8 +121,8 @@ export function testScheduled(it: StageTests): void {
     const underWay = await stage.handOver(sample("payment"));
     await stage.add(queued);
 
-    for (const { id } of [delivered, dead, underWay, queued]) assert.equal(await cancel(stage, id), "sent");
-    assert.equal(await cancel(stage, sample("payment").id), "unknown");
+    for (const { id } of [delivered, dead, underWay, queued]) assert.equal(await outbox.cancel(id), "sent");
+    assert.equal(await outbox.cancel(sample("payment").id), "unknown");
     await stage.holds(2);
   });
 
@@ -165,7 +163,7 @@ export function testLastingSchedule({ create, reopen }: Lasting): void {
       await using stage = await Stage.open(create);
       stage.hold();
       await stage.add(soon, later, cancelled);
-      assert.equal(await cancel(stage, cancelled.id), "cancelled");
+      assert.equal(await stage.outbox.cancel(cancelled.id), "cancelled");
     }
     await until(() => Date.now() > (notBeforeOf(soon) as number), "it was not due");
 
@@ -177,8 +175,8 @@ export function testLastingSchedule({ create, reopen }: Lasting): void {
     const next = () => stage.outbox.counts().scheduled?.next;
     await until(() => next() === notBeforeOf(later), "it was not counted when the next is due");
     assert.equal(await stage.outbox.add(later), "duplicate");
-    assert.equal(await cancel(stage, cancelled.id), "cancelled");
-    assert.equal(await cancel(stage, later.id), "cancelled");
+    assert.equal(await stage.outbox.cancel(cancelled.id), "cancelled");
+    assert.equal(await stage.outbox.cancel(later.id), "cancelled");
   });
 
   it("each is claimed by one of two processes, and by none once one of them has cancelled it", async ([
@@ -191,7 +189,7 @@ export function testLastingSchedule({ create, reopen }: Lasting): void {
     await one.add(...payments);
     const kept: string[] = [];
     for (const [nth, { id }] of payments.entries()) {
-      if (nth % 4 || (await cancel(other, id)) === "sent") kept.push(id);
+      if (nth % 4 || (await other.outbox.cancel(id)) === "sent") kept.push(id);
     }
 
     await until(() => gone.length >= kept.length, "payments were not handed over");

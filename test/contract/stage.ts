@@ -5,7 +5,7 @@ import type { Verdict } from "../../src/outbox/claim.js";
 import type { Death } from "../../src/outbox/dead-letters.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
 import { type Handed, RecordingDelivery, until } from "./recorder.js";
-import { DESTINATION } from "./samples.js";
+import { DESTINATION, sample } from "./samples.js";
 import type { Creates } from "./under-test.js";
 
 export const REJECTED: Death = {
@@ -104,7 +104,14 @@ export class Stage implements AsyncDisposable {
     }
   }
 
-  /** The same, with one event under way at a time. */
+  /** Delivers a new visitor's event: so what was not sent before it is held back, and not just late. */
+  async deliversStranger(): Promise<void> {
+    const event = sample("click");
+    await this.add(event);
+    await this.delivers(event);
+  }
+
+  /** As `delivers`, with one event under way at a time. */
   async deliversOneByOne(...events: readonly OutboxEvent[]): Promise<void> {
     this.delivery.capacity = 1;
     if (this.delivery.started) this.outbox.wake();
