@@ -12,6 +12,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 const reset: Reply = { taken: false, afterMs: 5, silence: "sent" };
 
 const visitorIn = ({ body }: Call) => String((body as { sessionId?: string } | undefined)?.sessionId);
+const isClick = ({ path }: Call) => path.endsWith("/click");
+const isPayment = ({ path }: Call) => path.endsWith("/lead/payment");
 const isPoison = (call: Call) => visitorIn(call).startsWith("poison");
 
 const NOTHING_LEFT = { queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 } };
@@ -104,6 +106,38 @@ export function testPromises(
           ({ id }) => (rig.service.takenAt.get(id) ?? Number.POSITIVE_INFINITY) - (addedAt.get(id) as number),
         ),
     };
+  }
+
+  /** The service is down for a while, then takes all that was reported, and it is never crowded. */
+  async function throughOutage(bad: Reply, outageMs: number, attemptMs = 0, mostHeld = 0): Promise<void> {
+    let isDown = false;
+    const { clock, service, track, trackEach, settled } = start(() => (isDown ? bad : yes));
+    // Payments may be held: the process starts now, with more of them at once than there are places.
+    const atOnce = mostHeld > 0 ? 20 : 0;
+    await trackEach(20 - atOnce, 100, () => "click");
+    isDown = true;
+    const began = clock.now();
+    for (let n = 0; n < atOnce; n++) await track("payment");
+    const events = Math.min(many, outageMs / 100);
+    const reported: EventKind[] = ["click", "registration", ...(attemptMs > 0 ? [] : ["payment" as const])];
+    await trackEach(events, outageMs / events, (n) => reported[n % reported.length] as EventKind);
+    isDown = false;
+    const back = clock.now();
+    const { queued, dead } = await settled();
+    expect(dead).toMatchObject({ rejected: 0, expired: 0 });
+    expect(dead.unconfirmed).toBeLessThanOrEqual(mostHeld);
+    expect(queued + dead.unconfirmed).toBe(atOnce + events);
+    const late = service.sent.filter(({ at }) => at >= began + 2 * SECOND_MS);
+    expect(late.length).toBeLessThanOrEqual(2 * ((outageMs - 2 * SECOND_MS) / SECOND_MS) + 2);
+
+    const soon = Math.max(2 * SECOND_MS, Math.min(outageMs / 10, MINUTE_MS));
+    await clock.pass(soon + attemptMs + queued * 10 + SECOND_MS / 2);
+    expect(await settled()).toEqual({ queued: 0, dead });
+    expect(service.taken).toHaveLength(20 - atOnce + queued);
+    expect(new Set(service.taken).size).toBe(service.taken.length);
+    const firstAnswer = service.posts.find(({ at, reply }) => at >= back && reply.taken)?.at ?? back;
+    const herd = service.posts.filter(({ at }) => at >= firstAnswer && at < firstAnswer + 100);
+    expect(herd.length).toBeLessThanOrEqual(60);
   }
 
   group("some visitors", "a service that gives some visitors' events, for ever,", () => {
@@ -236,31 +270,7 @@ export function testPromises(
     it.each(outages.slice(0, kinds))(
       "and %s takes all that waited soon after it is back, without a herd, and is left alone until then",
       async (_n, bad, attemptMs) => {
-        for (const outageMs of lengths) {
-          let isDown = false;
-          const { clock, service, trackEach, settled } = start(() => (isDown ? bad : yes));
-          await trackEach(20, 100, () => "click");
-          isDown = true;
-          const began = clock.now();
-          const events = Math.min(many, outageMs / 100);
-          const kinds: EventKind[] =
-            attemptMs > 0 ? ["click", "registration"] : ["click", "registration", "payment"];
-          await trackEach(events, outageMs / events, (n) => kinds[n % kinds.length] as EventKind);
-          isDown = false;
-          const back = clock.now();
-          const queued = (await settled()).queued;
-          expect(queued).toBe(events);
-          const soon = Math.max(2 * SECOND_MS, Math.min(outageMs / 10, MINUTE_MS));
-          await clock.pass(soon + attemptMs + queued * 10 + SECOND_MS / 2);
-
-          expect(await settled()).toEqual(NOTHING_LEFT);
-          const late = service.sent.filter(({ at }) => at >= began + 2 * SECOND_MS && at < back);
-          expect(late.length).toBeLessThanOrEqual(2 * ((outageMs - 2 * SECOND_MS) / SECOND_MS) + 2);
-          const firstAnswer = service.posts.find(({ at, reply }) => at >= back && reply.taken)?.at ?? back;
-          const herd = service.posts.filter(({ at }) => at >= firstAnswer && at < firstAnswer + 100);
-          expect(herd.length).toBeLessThanOrEqual(60);
-          expect(new Set(service.taken).size).toBe(service.taken.length);
-        }
+        for (const outageMs of lengths) await throughOutage(bad, outageMs, attemptMs);
       },
     );
 
@@ -309,28 +319,7 @@ export function testPromises(
     it.each([502, 504])(
       "which answers %d gets at most 8 payments, and all others soon after it is back",
       async (status) => {
-        for (const outageMs of lengths) {
-          let isDown = true;
-          const { clock, service, track, trackEach, settled } = start(() => (isDown ? says(status) : yes));
-          const began = clock.now();
-          const events = Math.min(many, outageMs / 100);
-          const kinds: EventKind[] = ["payment", "click", "payment", "registration"];
-          // More payments at once than there are places.
-          for (let n = 0; n < 20; n++) await track("payment");
-          await trackEach(events, outageMs / events, (n) => kinds[n % kinds.length] as EventKind);
-          const { dead } = await settled();
-          expect(dead).toMatchObject({ rejected: 0, expired: 0 });
-          expect(dead.unconfirmed).toBeLessThanOrEqual(8);
-          const late = service.sent.filter(({ at }) => at >= began + 2 * SECOND_MS);
-          expect(late.length).toBeLessThanOrEqual(2 * ((outageMs - 2 * SECOND_MS) / SECOND_MS) + 2);
-
-          isDown = false;
-          const soon = Math.max(2 * SECOND_MS, Math.min(outageMs / 10, MINUTE_MS));
-          await clock.pass(soon + (events + 20) * 10 + SECOND_MS / 2);
-          expect((await settled()).queued).toBe(0);
-          expect(service.taken).toHaveLength(events + 20 - dead.unconfirmed);
-          expect(new Set(service.taken).size).toBe(service.taken.length);
-        }
+        for (const outageMs of lengths) await throughOutage(says(status), outageMs, 0, 8);
       },
     );
   });
@@ -369,7 +358,7 @@ export function testPromises(
   });
 
   group("swallowed payments", "a service that swallows payments, and answers the rest,", () => {
-    const swallowing = ({ path }: Call) => (path.endsWith("/lead/payment") ? hanging : yes);
+    const swallowing = (bad: Reply) => (call: Call) => (isPayment(call) ? bad : yes);
 
     it.each([
       ["silence", hanging, 1],
@@ -380,9 +369,7 @@ export function testPromises(
     ])(
       "by %s gets at most 9 in the first hour, then one an hour; the rest goes on",
       async (_n, bad, seconds) => {
-        const { clock, track, waits, settled } = start(({ path }) =>
-          path.endsWith("/lead/payment") ? bad : yes,
-        );
+        const { clock, track, waits, settled } = start(swallowing(bad));
         const began = clock.now();
         const clicks: OutboxEvent[] = [];
         // A burst takes every slot before the first of them is known to be in doubt.
@@ -403,7 +390,7 @@ export function testPromises(
 
     it("is found again within four times as long as it lasted", async () => {
       for (const lastedMs of [MINUTE_MS, 10 * MINUTE_MS].filter((ms) => ms <= longestMs)) {
-        const { clock, service, trackEach, settled } = start(swallowing);
+        const { clock, service, trackEach, settled } = start(swallowing(hanging));
         await trackEach(60, lastedMs / 60, () => "payment");
         service.reply = () => yes;
         await clock.pass(Math.min(4 * lastedMs, HOUR_MS) + 10 * SECOND_MS);
@@ -428,9 +415,7 @@ export function testPromises(
       await clock.pass(Math.min(HOUR_MS, 2 * longestMs));
       service.reply = ({ idempotencyKey = "" }) => (service.takenAt.has(idempotencyKey) ? says(409) : yes);
       await clock.pass(Math.min(HOUR_MS, 9 * longestMs));
-      const paid = service.posts
-        .filter(({ call }) => call.path.endsWith("/lead/payment"))
-        .map(({ call }) => call.idempotencyKey);
+      const paid = service.posts.filter(({ call }) => isPayment(call)).map(({ call }) => call.idempotencyKey);
       expect(new Set(paid).size).toBe(paid.length);
       const known = paid.length - (await settled()).dead.unconfirmed;
       expect(known).toBeGreaterThan(0);
@@ -452,9 +437,7 @@ export function testPromises(
       const paid = places.indexOf(payment.id);
       expect(paid).toBeGreaterThanOrEqual(0);
       expect(paid - before).toBeLessThanOrEqual(1);
-      expect(
-        service.posts.slice(0, paid).filter(({ call }) => call.path.endsWith("/click")).length,
-      ).toBeLessThanOrEqual(8);
+      expect(service.posts.slice(0, paid).filter(({ call }) => isClick(call)).length).toBeLessThanOrEqual(8);
 
       // A click takes one of the six slots of its endpoint: those under way end first, and no other
       // click goes before it.
@@ -530,7 +513,7 @@ export function testPromises(
     it("asks for a pause of a minute: not one request before its end; then what a payment waits for goes first", async () => {
       const { flood, payers, service, clock } = floodOf(says(429, { retryAfter: "60" }));
       await flood(10, 20, ["click"]);
-      const clicks = () => service.posts.filter(({ call }) => call.path.endsWith("/click"));
+      const clicks = () => service.posts.filter(({ call }) => isClick(call));
       const askedAt = clicks().find(({ reply }) => !reply.taken)?.at as number;
       const begun = clicks().length;
       await clock.pass(askedAt + MINUTE_MS - clock.now() - 1);
