@@ -1,5 +1,5 @@
 import type { OutboxEvent } from "express-affiliate";
-import { beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import type { Claim, Verdict } from "../../src/outbox/claim.js";
 import { createFallback, receiptTimes, type Storage } from "../../src/outbox/fallback.js";
 import { sizeOf } from "../../src/outbox/shedding.js";
@@ -199,32 +199,29 @@ test("the fallback ends the wait for a verdict that is not stored when it is clo
   expect(clock.pending).toBe(0);
 });
 
-test("the fallback says of a verdict that it came to nothing, if the event is another process's by now", async () => {
-  const { fallback, state, clock } = setUp();
-  state.isAnothers = true;
-  expect(await fallback.settle(claim, DELIVERED)).toBe(false);
+test.each([true, false])(
+  "the fallback remembers verdicts that could not be written, writes them before anything else, and says whether they had an effect: %s",
+  async (hasEffect) => {
+    const { fallback, settled, state, clock } = setUp();
+    const verdicts: Verdict[] = [DELIVERED, { type: "release" }];
+    state.fails = true;
+    state.isAnothers = !hasEffect;
 
-  state.fails = true;
-  const settling = fallback.settle(claim, DELIVERED);
-  state.fails = false;
-  await clock.pass(2_000);
-  expect(await settling).toBe(false);
-});
+    void fallback.add(sample("payment"));
+    const settling = verdicts.map((verdict) => fallback.settle(claim, verdict));
+    await clock.pass(1_000);
+    expect(settled).toEqual([]);
+    state.fails = false;
+    fallback.storage.append = async () => {
+      expect(settled).toEqual(verdicts);
+      return "queued";
+    };
+    await clock.pass(2_000);
 
-test("the fallback remembers verdicts that could not be written, and writes them before anything else", async () => {
-  const { fallback, settled, state, clock } = setUp();
-  const verdicts: Verdict[] = [DELIVERED, { type: "release" }];
-  state.fails = true;
-
-  const settling = verdicts.map((verdict) => fallback.settle(claim, verdict));
-  await clock.pass(1_000);
-  expect(settled).toEqual([]);
-  state.fails = false;
-  await clock.pass(2_000);
-
-  expect(settled).toEqual(verdicts);
-  expect(await Promise.all(settling)).toEqual([true, true]);
-});
+    expect(await Promise.all(settling)).toEqual([hasEffect, hasEffect]);
+    expect(fallback.length).toBe(0);
+  },
+);
 
 test("the fallback is bounded: sheds clicks first, then registrations, payments last", async () => {
   const { fallback, said, state } = setUp(3 * sizeOf(sample("click")));
@@ -287,66 +284,38 @@ test("the fallback makes its last attempt a tick after a failure: a storage may 
   expect(stored).toEqual([first, second]);
 });
 
-test("the fallback gives the receipt after a second if the storage does not answer, and keeps the event until it does", async () => {
-  const { fallback, stored, said, clock, silence, unanswered } = setUp();
-  const [first, second] = [sample("payment"), sample("payment")];
-  const receipts: string[] = [];
-  const add = (event: OutboxEvent) => void fallback.add(event).then((outcome) => receipts.push(outcome));
-  silence();
+test.each<{ answers: (Error | "queued" | "duplicate" | "full")[]; means: string[] }>([
+  { answers: ["queued"], means: [] },
+  { answers: ["duplicate"], means: [] },
+  { answers: ["full"], means: ["dropped payment full"] },
+  { answers: [new Error("no answer"), "queued"], means: ["degraded no answer", "recovered"] },
+])(
+  "the fallback gives the receipt after a second if the storage does not answer, and keeps the event until it does: $means",
+  async ({ answers, means }) => {
+    const { fallback, stored, said, clock, silence, unanswered } = setUp();
+    const event = sample("payment");
+    const receipts: string[] = [];
+    silence();
 
-  add(first);
-  await clock.pass(600);
-  add(second);
-  await clock.pass(399);
-  expect(receipts).toEqual([]);
-  await clock.pass(1);
-  expect(receipts).toEqual(["in-memory"]);
-  await clock.pass(600);
-  expect(receipts).toEqual(["in-memory", "in-memory"]);
-  expect(fallback.length).toBe(2);
-  expect(await fallback.add(first)).toBe("duplicate");
+    void fallback.add(event).then((outcome) => receipts.push(outcome));
+    await clock.pass(999);
+    expect(receipts).toEqual([]);
+    await clock.pass(1);
+    expect(receipts).toEqual(["in-memory"]);
+    expect(await fallback.add(event)).toBe("duplicate");
 
-  unanswered[0]?.resolve("queued");
-  unanswered[1]?.resolve("duplicate");
-  await clock.pass(0);
-  expect(fallback.length).toBe(0);
-  expect(stored).toEqual([first, second]);
-  expect(said).toEqual([]);
-});
-
-test("the fallback says that an event was dropped if the storage was full after its receipt", async () => {
-  const { fallback, said, clock, silence, unanswered } = setUp();
-  silence();
-  const [late, inTime] = [fallback.add(sample("payment")), sample("click")];
-  await clock.pass(1_000);
-  expect(await late).toBe("in-memory");
-
-  unanswered[0]?.resolve("full");
-  const added = fallback.add(inTime);
-  unanswered[1]?.resolve("full");
-
-  expect(await added).toBe("full");
-  expect(said).toEqual(["dropped payment full"]);
-  expect(fallback.length).toBe(0);
-});
-
-test("the fallback stores an event again if the storage fails after its receipt", async () => {
-  const { fallback, stored, said, clock, silence, unanswered } = setUp();
-  const event = sample("payment");
-  silence();
-  const added = fallback.add(event);
-  await clock.pass(1_000);
-  expect(await added).toBe("in-memory");
-
-  unanswered[0]?.reject(new Error("no answer"));
-  await clock.pass(1_000);
-  expect(stored).toEqual([event, event]);
-  unanswered[1]?.resolve("duplicate");
-  await clock.pass(0);
-
-  expect(said).toEqual(["degraded no answer", "recovered"]);
-  expect(fallback.length).toBe(0);
-});
+    for (const answer of answers) {
+      expect(fallback.length).toBe(1);
+      const { resolve, reject } = unanswered.shift() as (typeof unanswered)[number];
+      if (answer instanceof Error) reject(answer);
+      else resolve(answer);
+      await clock.pass(1_000);
+    }
+    expect(fallback.length).toBe(0);
+    expect(stored).toEqual(answers.map(() => event));
+    expect(said).toEqual(means);
+  },
+);
 
 test("the fallback does not store an event a second time while the first call is under way", async () => {
   const { fallback, stored, said, clock, whileFailing, claimOne, silence, unanswered } = setUp();
@@ -363,20 +332,4 @@ test("the fallback does not store an event a second time while the first call is
 
   expect(said).toEqual(["degraded disk full", "recovered"]);
   expect(fallback.length).toBe(0);
-});
-
-test("the fallback awaits what is on its way when it is closed", async () => {
-  const { fallback, clock, silence, unanswered } = setUp();
-  silence();
-  const added = fallback.add(sample("payment"));
-  const onClosed = vi.fn();
-  const closing = fallback.close().then(onClosed);
-  await clock.pass(0);
-  expect(onClosed).not.toHaveBeenCalled();
-
-  unanswered[0]?.resolve("queued");
-
-  await closing;
-  expect(await added).toBe("queued");
-  expect(clock.pending).toBe(0);
 });

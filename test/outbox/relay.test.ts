@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { Claim, Verdict } from "../../src/outbox/claim.js";
 import { UNTRIED } from "../../src/outbox/claim.js";
 import { type ClaimSource, createRelay } from "../../src/outbox/relay.js";
-import { retryIn } from "../contract/recorder.js";
 import { delivering, deliveringAll } from "../helpers/deliver.js";
 import { makeEvent } from "../helpers/virtual-delivery.js";
 
@@ -135,39 +134,32 @@ describe.each([
     expect(settled).toHaveLength(1);
     await relay.stop();
   });
-
-  it("says of a verdict that it was acted on when it was, and not before", async () => {
-    const { store, settled } = plainStore({ asynchronous, waiting: [live(1), live(2), live(3)] });
-    const told: unknown[] = [];
-    const verdicts: Verdict[] = [{ type: "delivered" }, retryIn(1), { type: "release" }];
-    const deliver = delivering(
-      async () => verdicts[settled.length] as Verdict,
-      () => 1,
-      (_event, _attempts, verdict) => {
-        expect(settled.at(-1)).toBe(verdict);
-        told.push(verdict);
-      },
-    );
-    startRelay(store, deliver);
-    await turns(30);
-    expect(told).toEqual(verdicts);
-  });
 });
 
-/** Two slots, two events, and attempts and verdicts that end when a test says so. */
-function startWithTwoSlots(isInOrder: boolean) {
-  const asked: string[] = [];
+it.each([
+  {
+    when: "once its verdict is stored: what waited behind may be the most urgent then",
+    isInOrder: false,
+    expected: ["claim 2", "settle", "settle", "stored", "claim 1", "stored", "claim 2"],
+  },
+  {
+    when: "with its verdict from a store in order, and not again once that is stored",
+    isInOrder: true,
+    expected: ["claim 2", "settle", "settle", "claim 2", "stored", "stored"],
+  },
+])("the relay claims for a slot $when", async ({ isInOrder, expected }) => {
+  const happened: string[] = [];
   const stored: (() => void)[] = [];
   const attempts: ((verdict: Verdict) => void)[] = [];
   const waiting = [live(1), live(2)];
   const store: ClaimSource<Claim> = {
     isInOrder,
     async claim({ limit }) {
-      asked.push(`claim ${limit}`);
+      happened.push(`claim ${limit}`);
       return waiting.splice(0, limit);
     },
     settle() {
-      asked.push("settle");
+      happened.push("settle");
       return new Promise<void>((resolve) => stored.push(resolve));
     },
   };
@@ -176,36 +168,16 @@ function startWithTwoSlots(isInOrder: boolean) {
     () => 2 - attempts.length,
   );
   startRelay(store, deliver);
-  const deliverAll = async () => {
+  await turns();
+  for (const end of attempts.splice(0)) end({ type: "delivered" });
+  await turns();
+  for (const resolve of stored) {
+    happened.push("stored");
+    resolve();
     await turns();
-    for (const end of attempts.splice(0)) end({ type: "delivered" });
-    await turns();
-  };
-  const storeOne = async () => {
-    stored.shift()?.();
-    await turns();
-  };
-  return { asked, deliverAll, storeOne };
-}
+  }
 
-it("the relay claims for a slot once its verdict is stored: what waited behind may be the most urgent then", async () => {
-  const { asked, deliverAll, storeOne } = startWithTwoSlots(false);
-  await deliverAll();
-  await storeOne();
-  expect(asked).toEqual(["claim 2", "settle", "settle", "claim 1"]);
-
-  await storeOne();
-  expect(asked.slice(4)).toEqual(["claim 2"]);
-});
-
-it("the relay claims for a slot with its verdict from a store in order, and not again once that is stored", async () => {
-  const { asked, deliverAll, storeOne } = startWithTwoSlots(true);
-  await deliverAll();
-  expect(asked).toEqual(["claim 2", "settle", "settle", "claim 2"]);
-
-  await storeOne();
-  await storeOne();
-  expect(asked).toHaveLength(4);
+  expect(happened).toEqual(expected);
 });
 
 it("the relay has the last verdict before it is stored, and reports none that is not", async () => {

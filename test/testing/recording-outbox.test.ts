@@ -47,15 +47,6 @@ describe("recordingOutbox", () => {
     expect(await pay()).toEqual({ outcome: "queued", id });
   });
 
-  it("leaves `waitUntil` nothing to wait for", async () => {
-    const promises: Promise<void>[] = [];
-    const { tracker, pay } = start({ waitUntil: (promise) => promises.push(promise) });
-    await pay();
-    expect(promises).toHaveLength(1);
-    await Promise.all(promises);
-    expect(tracker.stats().queued).toBe(0);
-  });
-
   it("is there without SQLite, node:test or anything else that an app may not have", async () => {
     const code = `
       import { affiliate } from "express-affiliate";
