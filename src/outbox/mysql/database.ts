@@ -1,4 +1,3 @@
-import { LONGEST_WAIT_MS } from "../queue/connections.js";
 import type { Database, Statements } from "../queue/database.js";
 import { openServer } from "../queue/server-database.js";
 import { migrationTo } from "./migrations.js";
@@ -9,8 +8,7 @@ import {
   errnoOf,
   LOCK_WAIT_TIMEOUT,
   NO_SUCH_TABLE,
-  problem,
-  problemOf,
+  problemsOf,
 } from "./problems.js";
 import { withValues, wordsOf } from "./sql.js";
 import { insertWithin } from "./transaction.js";
@@ -23,8 +21,20 @@ const PLAIN = { rowsAsArray: false, nestTables: false, typeCast: true };
 
 export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate: boolean }): Database {
   const { prefix } = options;
+  const problems = problemsOf(prefix);
+
+  async function checkPacket({ rows }: Statements): Promise<void> {
+    const [{ packet }] = await rows("select @@max_allowed_packet as packet");
+    if (packet >= LEAST_PACKET) return;
+    throw problems.problem(
+      "ERR_AFFILIATE_MYSQL_PACKET",
+      `max_allowed_packet is ${packet}, and the outbox needs at least ${LEAST_PACKET}: set it for the server (set global max_allowed_packet = 16777216, and in its configuration)`,
+    );
+  }
+
   return openServer(
     {
+      ...problems,
       words: wordsOf(prefix),
       async lend() {
         const connection = await pool.getConnection();
@@ -63,16 +73,6 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
         await on.rows(`select release_lock(${lock})`);
       },
       statementsTo: (version) => migrationTo(version, prefix),
-      missing: () =>
-        problem(
-          "ERR_AFFILIATE_MYSQL_TABLES",
-          `the tables "${prefix}…" are missing or of an earlier version: run the SQL of mysqlMigrations("${prefix}"), which \`npx express-affiliate migrations --mysql --prefix ${prefix}\` prints, or let the host's process do so (\`migrate: true\`)`,
-        ),
-      newer: (version) =>
-        problem(
-          "ERR_AFFILIATE_MYSQL_NEWER",
-          `the tables "${prefix}…" are of version ${version}, which this code does not know: install the newer express-affiliate`,
-        ),
       insertWithin,
       cautionsOf,
       hasEnded(error) {
@@ -81,9 +81,6 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
       },
       isDeadlock: (error) => errnoOf(error) === DEADLOCK,
       isBusy: (error) => errnoOf(error) === LOCK_WAIT_TIMEOUT,
-      problemOf: (error) => problemOf(error, prefix),
-      silence: () =>
-        problem("ERR_AFFILIATE_MYSQL_SILENT", `no answer from the server within ${LONGEST_WAIT_MS} ms`),
     },
     options,
   );
@@ -95,15 +92,6 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
  */
 async function endSnapshot({ write }: Statements): Promise<void> {
   await write("rollback");
-}
-
-async function checkPacket({ rows }: Statements): Promise<void> {
-  const [{ packet }] = await rows("select @@max_allowed_packet as packet");
-  if (packet >= LEAST_PACKET) return;
-  throw problem(
-    "ERR_AFFILIATE_MYSQL_PACKET",
-    `max_allowed_packet is ${packet}, and the outbox needs at least ${LEAST_PACKET}: set it for the server (set global max_allowed_packet = 16777216, and in its configuration)`,
-  );
 }
 
 async function versionIn(on: Statements, prefix: string): Promise<number> {

@@ -6,7 +6,7 @@ export interface MysqlPool {
 
 /** What the outbox needs of a lent connection, such as a `PoolConnection` of `mysql2/promise`. */
 export interface MysqlConnection {
-  // biome-ignore-start lint/suspicious/noExplicitAny: mysql2's own types, seen from where they are not installed.
+  // biome-ignore-start lint/suspicious/noExplicitAny: mysql2's types need its package, which is optional.
   /** Runs a statement. Resolves to its rows, or how many were affected, and to their columns. */
   query(options: { sql: string; rowsAsArray?: boolean; typeCast?: any }): Promise<[any, any]>;
   // biome-ignore-end lint/suspicious/noExplicitAny: see above.

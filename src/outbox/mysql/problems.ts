@@ -1,4 +1,4 @@
-import { OutboxError } from "../../shared/errors.js";
+import { createProblems } from "../queue/problems.js";
 import { type Layer, layersOf } from "../queue/told.js";
 
 /** ER_LOCK_DEADLOCK; also of a Galera node, if another's transaction came first. */
@@ -26,44 +26,29 @@ export function isServers({ errno }: Layer): boolean {
   return typeof errno === "number" && errno > 0;
 }
 
-/** An error of what the server says, with advice if users can do something about it. */
-export function problemOf(error: unknown, prefix: string): unknown {
-  const { message } = Object(error) as { message?: string };
-  switch (errnoOf(error)) {
-    case 1044: // ER_DBACCESS_DENIED_ERROR
-    case 1142: // ER_TABLEACCESS_DENIED_ERROR
-    case 1143: // ER_COLUMNACCESS_DENIED_ERROR
-      return problem(
-        "ERR_AFFILIATE_MYSQL_RIGHTS",
-        `the database's user lacks a right (${message}): grant it what docs/mysql.md lists for the tables "${prefix}…", or have a user that may make the tables run what \`npx express-affiliate migrations --mysql --prefix ${prefix}\` prints`,
-        error,
-      );
-    case 1290: // ER_OPTION_PREVENTS_STATEMENT
-    case 1792: // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
-    case 1836: // ER_READ_ONLY_MODE
-      return problem(
-        "ERR_AFFILIATE_MYSQL_READ_ONLY",
-        `the server takes no writes (${message}): connect to the primary, not to a replica`,
-        error,
-      );
-    case 1046: // ER_NO_DB_ERROR
-    case 1054: // ER_BAD_FIELD_ERROR
-    case NO_SUCH_TABLE:
-      return problem(
-        "ERR_AFFILIATE_MYSQL_TABLES",
-        `the tables "${prefix}…" are not as they were made (${message}): name the database that has them in the pool's options; restore them, or drop them so that they are made anew`,
-        error,
-      );
-    default:
-      return error;
-  }
-}
-
-export function problem(
-  code: `ERR_AFFILIATE_MYSQL_${string}`,
-  message: string,
-  cause?: unknown,
-): OutboxError {
-  const options = cause === undefined ? undefined : { cause };
-  return new OutboxError(code, `mysqlOutbox: ${message}`, options);
-}
+export const problemsOf = (prefix: string) =>
+  createProblems({
+    outbox: "mysql",
+    user: "user",
+    tables: `"${prefix}…"`,
+    name: prefix,
+    flags: `--mysql --prefix ${prefix}`,
+    codeOf: errnoOf,
+    // ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR, ER_COLUMNACCESS_DENIED_ERROR
+    rights: { code: "ERR_AFFILIATE_MYSQL_RIGHTS", servers: [1044, 1142, 1143] },
+    readOnly: {
+      code: "ERR_AFFILIATE_MYSQL_READ_ONLY",
+      // ER_OPTION_PREVENTS_STATEMENT, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, ER_READ_ONLY_MODE
+      servers: [1290, 1792, 1836],
+      advice: "connect to the primary, not to a replica",
+    },
+    wrongTables: {
+      code: "ERR_AFFILIATE_MYSQL_TABLES",
+      // ER_NO_DB_ERROR, ER_BAD_FIELD_ERROR
+      servers: [1046, 1054, NO_SUCH_TABLE],
+      advice:
+        "name the database that has them in the pool's options; restore them, or drop them so that they are made anew",
+    },
+    newer: "ERR_AFFILIATE_MYSQL_NEWER",
+    silent: "ERR_AFFILIATE_MYSQL_SILENT",
+  });

@@ -14,7 +14,7 @@ import { withValues } from "./sql.js";
 /** The host's open transaction: a connection of `mysql2/promise`, or what runs statements in it. */
 export interface MysqlTransaction {
   /** Runs a statement without parameters. Resolves to its rows, alone or in an array or `rows`. */
-  // biome-ignore lint/suspicious/noExplicitAny: mysql2's own types, seen from where they are not installed.
+  // biome-ignore lint/suspicious/noExplicitAny: mysql2's types need its package, which is optional.
   query(text: string): Promise<any>;
   /** If it emits events: the outbox listens for the error when it closes the connection. */
   on?(event: "error", listener: () => void): unknown;

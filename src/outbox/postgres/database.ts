@@ -1,9 +1,8 @@
-import { LONGEST_WAIT_MS } from "../queue/connections.js";
 import type { Database, Statements } from "../queue/database.js";
 import { openServer } from "../queue/server-database.js";
 import { migrationTo } from "./migrations.js";
 import { hasEnded, ignore, lend, type PostgresPool } from "./pool.js";
-import { problem, problemOf } from "./problems.js";
+import { problemsOf } from "./problems.js";
 import { DURABLY, numbered, wordsOf } from "./sql.js";
 import { insertWithin } from "./transaction.js";
 
@@ -30,6 +29,7 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
   const { schema } = options;
   return openServer(
     {
+      ...problemsOf(schema),
       words: wordsOf(`"${schema}"`),
       async lend() {
         const client = await lend(pool);
@@ -67,24 +67,11 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
         await on.write("commit");
       },
       statementsTo: (version) => migrationTo(version, schema),
-      missing: () =>
-        problem(
-          "ERR_AFFILIATE_POSTGRES_TABLES",
-          `the tables in the schema "${schema}" are missing or of an earlier version: run the SQL of postgresMigrations("${schema}"), which \`npx express-affiliate migrations --schema ${schema}\` prints, or let the host's process do so (\`migrate: true\`)`,
-        ),
-      newer: (version) =>
-        problem(
-          "ERR_AFFILIATE_POSTGRES_NEWER",
-          `the tables in the schema "${schema}" are of version ${version}, which this code does not know: install the newer express-affiliate`,
-        ),
       insertWithin: (transaction, row, ready) => insertWithin(transaction, row, { schema, ready }),
       cautionsOf,
       hasEnded,
       isDeadlock: (error) => ONCE_MORE.has(codeOf(error)),
       isBusy: (error) => codeOf(error) === LOCK_NOT_AVAILABLE,
-      problemOf: (error) => problemOf(error, schema),
-      silence: () =>
-        problem("ERR_AFFILIATE_POSTGRES_SILENT", `no answer from the server within ${LONGEST_WAIT_MS} ms`),
     },
     options,
   );

@@ -2,7 +2,7 @@
 export interface PostgresPool {
   /** Lends one of its connections. */
   connect(callback: (error: Error | undefined, client: PostgresClient | undefined) => void): void;
-  // biome-ignore-start lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
+  // biome-ignore-start lint/suspicious/noExplicitAny: pg's types need its package, which is optional.
   /** For errors of idle connections: without a listener they would end the process. */
   on(event: "error", listener: (error: Error, ...more: any[]) => void): unknown;
   /** Undoes `on`. */
@@ -12,7 +12,7 @@ export interface PostgresPool {
 
 /** The part of a lent connection that the outbox needs: `PoolClient` of the package `pg` has it. */
 export interface PostgresClient {
-  // biome-ignore-start lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
+  // biome-ignore-start lint/suspicious/noExplicitAny: pg's types need its package, which is optional.
   /** Runs one statement, or several without values. */
   query(config: {
     text: string;

@@ -1,13 +1,13 @@
 import { OutboxError } from "../../shared/errors.js";
 import type { Database, Statement } from "../queue/database.js";
 import { toldBy } from "../queue/told.js";
-import { problemOf } from "./problems.js";
+import { problemsOf } from "./problems.js";
 import { numbered } from "./sql.js";
 
 /** The host's own open transaction: a client of `pg`, or anything that runs a statement in it. */
 export interface PostgresTransaction {
   /** Runs one statement with values for `$1`, `$2`, …. Resolves to its rows, or to `{ rows }`. */
-  // biome-ignore lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
+  // biome-ignore lint/suspicious/noExplicitAny: pg's types need its package, which is optional.
   query(text: string, values?: any[]): Promise<any>;
 }
 
@@ -67,7 +67,7 @@ export async function insertWithin(
   } catch (error) {
     const said = saidIn(error);
     if (isOfUnseenRow(said)) return false;
-    const { message } = problemOf(said, schema) as Error;
+    const { message } = problemsOf(schema).problemOf(said) as Error;
     // Otherwise the transaction had failed before, or its connection is gone.
     const outcome = `nothing was stored${isRestored ? ", and the transaction goes on" : ""}`;
     throw refusal(`${outcome}: ${message}`, error);
