@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { OutboxEvent } from "../../conversion/events.js";
 import type { Clock } from "../../shared/clock.js";
-import { OutboxError } from "../../shared/errors.js";
 import { inBatches } from "./batch.js";
 
 /** What became of an event. `full`: it was not stored. */
@@ -18,8 +17,6 @@ interface AppendRequest {
 const AT_ONCE = 64;
 const LOOK_MS = 50;
 const LOOK_WHEN_AWAY_MS = 1_000;
-// Of the five seconds that a tracker's close() takes by default.
-export const LOOKS_ON_CLOSING_MS = 3_000;
 
 /**
  * Stores events, many in one statement. One that a host's open transaction has just reported waits
@@ -30,46 +27,55 @@ export const LOOKS_ON_CLOSING_MS = 3_000;
  * @param options.isBusy one of the events waits for another transaction.
  */
 export function createAppend(options: {
-  name: string;
   clock: Clock;
   attempt: (events: readonly OutboxEvent[], report: string) => Promise<readonly Stored[]>;
   isBusy: (error: unknown) => boolean;
 }) {
-  const { name, clock, attempt, isBusy } = options;
+  const { clock, attempt, isBusy } = options;
   /** What waits for hosts' transactions, in order. */
   const waiting = new Set<AppendRequest>();
   let isLooking = false;
-  let isClosed = false;
-  let cancelEnd = () => {};
+  let isClosing = false;
+
+  /** Stores all of these, or none of them if one waits for another transaction. */
+  async function store(some: readonly AppendRequest[]): Promise<boolean> {
+    try {
+      const outcomes = await attempt(
+        some.map(({ event }) => event),
+        randomUUID(),
+      );
+      for (const [nth, each] of some.entries()) {
+        waiting.delete(each);
+        each.resolve(outcomes[nth] as Stored);
+      }
+      return true;
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      return false;
+    }
+  }
+
+  /** Stores each alone that nothing before it holds up. Resolves to the others. */
+  async function storeEach(some: Iterable<AppendRequest>, taken: Set<string>): Promise<AppendRequest[]> {
+    const left: AppendRequest[] = [];
+    for (const each of some) {
+      if (isFree(each, taken) && (await store([each]))) continue;
+      take(each, taken);
+      left.push(each);
+    }
+    return left;
+  }
 
   // One call at a time. If it fails, so does everything behind it: otherwise a later event could be
   // stored before an earlier one.
   const inTurn = inBatches<AppendRequest, undefined>(storeInTurn, { max: AT_ONCE, failTogether: true });
   async function storeInTurn(asked: readonly AppendRequest[]): Promise<undefined[]> {
-    const left = new Set(asked);
     const taken = new Set([...waiting].flatMap(keysOf));
-
-    async function storeFree(some: readonly AppendRequest[]): Promise<void> {
-      const free = some.filter((each) => isFree(each, taken));
-      if (free.length === 0) return;
-      try {
-        const outcomes = await attempt(
-          free.map(({ event }) => event),
-          randomUUID(),
-        );
-        for (const [nth, each] of free.entries()) {
-          each.resolve(outcomes[nth] as Stored);
-          left.delete(each);
-        }
-      } catch (error) {
-        if (!isBusy(error)) throw error;
-        if (free.length === 1) take(free[0] as AppendRequest, taken);
-        // Alone, each shows whether it waits.
-        else for (const each of free) await storeFree([each]);
-      }
-    }
-
-    await storeFree(asked);
+    const free = asked.filter((each) => isFree(each, taken));
+    const isStored = free.length > 0 && (await store(free));
+    // It waits: it need not be tried again.
+    if (!isStored && free.length === 1) take(free[0] as AppendRequest, taken);
+    const left = isStored ? asked.filter((each) => !free.includes(each)) : await storeEach(asked, taken);
     for (const each of left) {
       waiting.add(each);
       each.waits?.();
@@ -82,31 +88,21 @@ export function createAppend(options: {
   async function look(): Promise<void> {
     isLooking = true;
     while (waiting.size > 0) {
-      const inMs = await lookAtEach();
+      let inMs = LOOK_MS;
+      try {
+        // One at a time: the server makes each wait, on a connection of the host's pool.
+        await storeEach(waiting, new Set());
+      } catch (error) {
+        // They keep their places: the next look may find the server there again.
+        inMs = LOOK_WHEN_AWAY_MS;
+        for (const each of isClosing ? waiting : []) {
+          waiting.delete(each);
+          each.reject(error);
+        }
+      }
       await new Promise<void>((resolve) => clock.after(inMs, resolve));
     }
     isLooking = false;
-  }
-
-  /** One at a time: the server makes each wait, on a connection of the host's pool. */
-  async function lookAtEach(): Promise<number> {
-    const taken = new Set<string>();
-    for (const each of waiting) {
-      if (isClosed) each.reject(closedWhileWaiting(name));
-      if (isClosed) waiting.delete(each);
-      else if (isFree(each, taken)) {
-        try {
-          const [outcome] = await attempt([each.event], randomUUID());
-          waiting.delete(each);
-          each.resolve(outcome as Stored);
-        } catch (error) {
-          // It keeps its place: the next look may find the server there again.
-          if (!isBusy(error)) return isClosed ? 0 : LOOK_WHEN_AWAY_MS;
-          take(each, taken);
-        }
-      }
-    }
-    return LOOK_MS;
   }
 
   return {
@@ -114,15 +110,9 @@ export function createAppend(options: {
       new Promise((resolve, reject) => {
         inTurn({ event, waits, resolve, reject }).catch(reject);
       }),
-    /** No event comes any more. Those that wait are still tried for a while. */
+    /** No event comes any more. Those that wait go on, unless the server is away. */
     stop(): void {
-      cancelEnd = clock.after(LOOKS_ON_CLOSING_MS, () => {
-        isClosed = true;
-      });
-    },
-    close(): void {
-      isClosed = true;
-      cancelEnd();
+      isClosing = true;
     },
   };
 }
@@ -140,11 +130,4 @@ function take(request: AppendRequest, taken: Set<string>): void {
 
 function keysOf({ event: { id, data } }: AppendRequest): string[] {
   return [`id ${id}`, `click ${data.clickId ?? id}`, `session ${data.sessionId ?? id}`];
-}
-
-function closedWhileWaiting(name: string): OutboxError {
-  return new OutboxError(
-    "ERR_AFFILIATE_OUTBOX_CLOSED",
-    `${name}Outbox: closed while the host's own transaction about the same visitor was open`,
-  );
 }

@@ -74,13 +74,13 @@ export function createQueueOutbox(
     wake: () => wake(),
     onDropped(event, reason) {
       const tell = () => notify((to) => to.dropped(event, reason));
-      // If it died in the same batch, listeners are told of that first.
+      // It may have died in the same batch: `dead` is emitted before `dropped`.
       if (reason === "dead-letters-full") void settling.then(() => setImmediate(tell));
       else tell();
     },
   });
   const isBusy = (error: unknown) => error === IS_BEHIND || database.isBusy(error);
-  const append = createAppend({ name, clock, attempt, isBusy });
+  const append = createAppend({ clock, attempt, isBusy });
   const makeSpace = createBound({
     maxEvents,
     counts,
@@ -192,7 +192,6 @@ export function createQueueOutbox(
   }
 
   async function close(): Promise<void> {
-    append.close();
     for (const { stop } of repeated) stop();
     onClosed();
   }
