@@ -53,13 +53,8 @@ function checkCommitted(ledger: Ledger, { name, reports, rolledBack }: EventReco
 /** What has ended is not sent again, unless an operator retries a dead letter. */
 function checkEnded(ledger: Ledger, record: EventRecord): void {
   const end = record.ends.at(-1);
-  if (end === undefined || isRevivable(record) || record.isToldEarly) return;
+  if (end === undefined || record.isToldEarly) return;
   ledger.breaks("what has ended is not sent", `${record.name} is ${end}`);
-}
-
-/** Held for an attempt that, as its process finds out later, was never made: it is queued again. */
-function isRevivable(record: EventRecord): boolean {
-  return record.ends.at(-1) === "dead" && record.deadCode === "ERR_INTERRUPTED";
 }
 
 function checkHeld(ledger: Ledger, { kind, name, requests, retries }: EventRecord): void {
@@ -103,8 +98,7 @@ function checkOrder(ledger: Ledger, record: EventRecord, later: EventRecord): vo
   if (record.notBefore !== undefined) return;
   // Stored by a process that was killed before it could say so: its position is unknown.
   if (later.accepted === 0) return;
-  if (later.requests.length === later.requestsBefore || !isBefore(record, later) || isRevivable(record))
-    return;
+  if (later.requests.length === later.requestsBefore || !isBefore(record, later)) return;
   ledger.breaks(
     "a visitor's events go in order",
     `${record.name} is sent after ${later.name}, which was reported later`,

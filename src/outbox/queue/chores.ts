@@ -2,6 +2,7 @@ import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
 import { type CountRow, changeOf } from "./counts.js";
 import type { Database, Statements, Value } from "./database.js";
 import type { createEnqueue, Incoming } from "./enqueue.js";
+import type { UnderWay } from "./leases.js";
 import { CLAIMED, RESTING, rankInSql } from "./ranks.js";
 import { type EventRow, eventOf, inState, marks, NEW, SCHEDULED, seqsOf } from "./rows.js";
 import type { Scope } from "./scope.js";
@@ -16,22 +17,17 @@ export type Changing = <Done extends Pick<Moved, "shed">>(
 export type Chores = ReturnType<typeof createChores>;
 
 /** A row that is to be queued anew, with the database's time. */
-export interface MovedRow extends EventRow {
+interface MovedRow extends EventRow {
   readonly now: number;
 }
 
 interface Moved {
   readonly moved: readonly MovedRow[];
+  /** Whether there may be more. */
+  readonly isFull: boolean;
   /** Clicks of visitors who have more than may wait, removed. */
   readonly shed: readonly OutboxEvent[];
 }
-
-type As = (row: MovedRow) => Omit<Incoming, "report">;
-
-type Only = (
-  tx: Statements,
-  found: readonly MovedRow[],
-) => readonly MovedRow[] | Promise<readonly MovedRow[]>;
 
 const AT_ONCE = 100;
 const NEW_AT_MOST = 1_000;
@@ -47,12 +43,11 @@ export function createChores(
     scope: Scope;
     enqueue: ReturnType<typeof createEnqueue>;
     serverClock: ServerClock;
-    /** Whether this process has this claimed event. */
-    isUnderWay: (seq: number) => boolean;
+    underWay: UnderWay;
     changing: Changing;
   },
 ) {
-  const { worker, scope, enqueue, serverClock, isUnderWay, changing } = options;
+  const { worker, scope, enqueue, serverClock, underWay, changing } = options;
   const { words } = database;
   const { events, queues, now } = words;
   const rank = rankInSql("urgency", "tried", "endpoint");
@@ -61,44 +56,63 @@ export function createChores(
 
   /**
    * Appends events that are in no queue to their visitors' queues, and clears `interrupted`. One whose
-   * data cannot be read is a visitor of its own.
+   * data cannot be read is a visitor of its own. New ones that are `behind` others stay.
+   *
+   * @param as `undefined`: it stays.
+   * @param effect what each changes in the counts.
    */
-  async function move(
-    tx: Statements,
+  const move = (
     where: string,
     values: readonly Value[],
-    as: As,
-    only: Only = (_, found) => found,
-  ): Promise<Moved> {
-    const found = await tx.rows<MovedRow>(
-      `select e.*, ${now} as now from ${events} e
-       where ${where} limit ${AT_ONCE}${words.skipLocked}`,
-      values,
+    as: (row: MovedRow) => Omit<Incoming, "report"> | undefined,
+    effect: (row: MovedRow) => readonly CountRow[] = () => [],
+  ): Promise<Moved> =>
+    changing(
+      () =>
+        database.transaction(async (tx) => {
+          const found = await tx.rows<MovedRow>(
+            `select e.*, ${now} as now from ${events} e where ${where} limit ${AT_ONCE}${words.skipLocked}`,
+            values,
+          );
+          const fresh = found.filter(({ state }) => state === NEW);
+          const late = await behind(
+            tx,
+            fresh.map((row) => ({ seq: row.seq, event: eventOf(row) })),
+          );
+          const moved: MovedRow[] = [];
+          const incoming: Incoming[] = [];
+          for (const row of found) {
+            const own = late.has(row.seq) ? undefined : as(row);
+            if (!own) continue;
+            moved.push(row);
+            // Its own report: an append that is repeated still finds what it has stored.
+            incoming.push({ report: row.report, seq: row.seq, ...own });
+          }
+          const { shed } = await enqueue.enqueue(tx, incoming);
+          return { moved, isFull: found.length === AT_ONCE, shed };
+        }),
+      ({ moved }) => moved.flatMap(effect),
     );
-    const moved = await only(tx, found);
-    const { shed } = await enqueue.enqueue(
-      tx,
-      // Their own reports: an append that is repeated still finds what it has stored.
-      moved.map((row) => ({ report: row.report, seq: row.seq, ...as(row) })),
-    );
-    return { moved, shed };
-  }
 
-  /** The ids of those that must follow a new event of their visitor that another process is placing. */
+  /**
+   * Which of these must follow a new event of their visitor that is not one of them: another process
+   * is giving that its place, or has to.
+   */
   async function behind(
     on: Statements,
     own: readonly { readonly seq: number; readonly event: OutboxEvent }[],
-  ): Promise<ReadonlySet<string>> {
+  ): Promise<ReadonlySet<number>> {
+    if (own.length === 0) return new Set();
     const last = own.at(-1)?.seq ?? 0;
-    const seqs = [0, ...seqsOf(own)];
+    const seqs = seqsOf(own);
     const others = await on.rows<EventRow>(
       `select e.* from ${events} e where ${isNew()} and seq < ? and seq not in (${marks(seqs)})
        order by seq limit ${NEW_AT_MOST}`,
       [last, ...seqs],
     );
     if (others.length === 0) return new Set();
-    // Or may have to.
-    if (others.length === NEW_AT_MOST) return new Set(own.map(({ event }) => event.id));
+    // Further ones may be there.
+    if (others.length === NEW_AT_MOST) return new Set(seqs);
     const isOther = new Set(seqsOf(others));
     const all = [...others.map((row) => ({ seq: row.seq, event: eventOf(row) })), ...own].sort(
       (one, other) => one.seq - other.seq,
@@ -108,24 +122,28 @@ export function createChores(
       all.map(({ event }) => event),
     );
     const visitors = new Set<string>();
-    const ids = new Set<string>();
-    for (const [nth, { seq, event }] of all.entries()) {
+    const late = new Set<number>();
+    for (const [nth, { seq }] of all.entries()) {
       const visitor = places[nth]?.visitor as string;
       if (isOther.has(seq)) visitors.add(visitor);
-      else if (visitors.has(visitor)) ids.add(event.id);
+      else if (visitors.has(visitor)) late.add(seq);
     }
-    return ids;
+    return late;
   }
 
-  /** Due queues of this rank, the earliest first; locked ones are left out. */
-  async function dueQueues(tx: Statements, turn: number, time: string) {
-    return tx.rows<{ visitor: string; head: number; claimed_by: string | null }>(
+  /** Queues of this rank, the one that is due first before the others; locked ones are left out. */
+  const queuesOf = (tx: Statements, turn: number, which: string, values: readonly Value[] = []) =>
+    tx.rows<{ visitor: string; head: number; claimed_by: string | null }>(
       `select visitor, head, claimed_by from ${queues}
-       where ${scope.condition} and turn = ${turn} and due_at <= ${time} order by due_at limit ${AT_ONCE}${words.skipLocked}`,
+       where ${scope.condition} and turn = ${turn} and ${which} order by due_at limit ${AT_ONCE}${words.skipLocked}`,
+      values,
     );
-  }
 
-  async function makeReady(tx: Statements, rows: readonly { visitor: string }[], set: string): Promise<void> {
+  async function makeReady(
+    tx: Statements,
+    rows: readonly { readonly visitor: string }[],
+    set = `, due_at = ${now}, claimed_by = null`,
+  ): Promise<void> {
     if (rows.length === 0) return;
     const visitors = rows.map(({ visitor }) => visitor);
     await tx.write(
@@ -138,59 +156,37 @@ export function createChores(
     move,
     /** What hosts' transactions have stored gets its place. */
     async place(): Promise<void> {
-      for (let mayHaveMore = true; mayHaveMore; ) {
-        let isFull = false;
-        const inTurn: Only = async (tx, found) => {
-          isFull = found.length === AT_ONCE;
-          const ids = await behind(
-            tx,
-            found.map((row) => ({ seq: row.seq, event: eventOf(row) })),
-          );
-          return found.filter(({ id }) => !ids.has(id));
-        };
-        const { moved } = await changing(() =>
-          database.transaction((tx) =>
-            move(tx, `${isNew()} order by seq`, [], (row) => ({ event: eventOf(row) }), inTurn),
-          ),
-        );
-        mayHaveMore = isFull && moved.length > 0;
-      }
+      let last: Moved;
+      do last = await move(`${isNew()} order by seq`, [], (row) => ({ event: eventOf(row) }));
+      while (last.isFull && last.moved.length > 0);
     },
-    /** Whether one of these must follow an event that another process is placing, or may have to. */
+    /** Whether one of these must follow an event that has no place yet. */
     async areBehind(coming: readonly OutboxEvent[]): Promise<boolean> {
       const own = coming.map((event) => ({ seq: Number.MAX_SAFE_INTEGER, event }));
       return (await behind(database, own)).size > 0;
     },
-    /** Queues scheduled payments that are due. */
-    release: (): Promise<Moved> =>
-      changing(
-        () =>
-          database.transaction((tx) =>
-            move(
-              tx,
-              `${scope.condition} and ${inState(SCHEDULED)} and at_ms <= ${now} order by at_ms, seq`,
-              [],
-              (row) => {
-                const event = eventOf(row);
-                const createdAt = notBeforeOf(event) ?? event.createdAt;
-                return { event: { ...event, createdAt }, queuedAt: createdAt, isDue: true };
-              },
-            ),
-          ),
-        ({ moved }) =>
-          moved.flatMap((row) => [
-            changeOf(eventOf(row, {}), "scheduled", -1),
-            changeOf(eventOf(row, {}), "queued", 1),
-          ]),
-      ),
+    /** Queues scheduled payments that are due. Resolves to how many. */
+    async release(): Promise<number> {
+      const { moved } = await move(
+        `${scope.condition} and ${inState(SCHEDULED)} and at_ms <= ${now} order by at_ms, seq`,
+        [],
+        (row) => {
+          const event = eventOf(row);
+          const createdAt = notBeforeOf(event) ?? event.createdAt;
+          return { event: { ...event, createdAt }, queuedAt: createdAt, isDue: true };
+        },
+        (row) => [changeOf(eventOf(row, {}), "scheduled", -1), changeOf(eventOf(row, {}), "queued", 1)],
+      );
+      return moved.length;
+    },
     /** Heads that have rested. */
     endRests: (): Promise<void> =>
-      database.transaction(async (tx) => makeReady(tx, await dueQueues(tx, RESTING, now), "")),
+      database.transaction(async (tx) => makeReady(tx, await queuesOf(tx, RESTING, `due_at <= ${now}`), "")),
     /** What ended processes have left: their attempts may have been made. */
     takeOver: (): Promise<void> =>
       database.transaction(async (tx) => {
-        const rows = await dueQueues(tx, CLAIMED, serverClock.leaseEnd(now));
-        const left = rows.filter(({ head, claimed_by }) => claimed_by !== worker || !isUnderWay(head));
+        const rows = await queuesOf(tx, CLAIMED, `due_at <= ${serverClock.leaseEnd(now)}`);
+        const left = rows.filter(({ head, claimed_by }) => claimed_by !== worker || !underWay.has(head));
         // This process knows that no request for its own claims has left.
         const headsOfOthers = left.filter(({ claimed_by }) => claimed_by !== worker).map(({ head }) => head);
         if (headsOfOthers.length > 0) {
@@ -199,7 +195,14 @@ export function createChores(
             headsOfOthers,
           );
         }
-        await makeReady(tx, left, `, due_at = ${now}, claimed_by = null`);
+        await makeReady(tx, left);
+      }),
+    /** Gives back what a claim of this process has claimed whose answer was lost. */
+    giveBackUnknown: (): Promise<void> =>
+      database.transaction(async (tx) => {
+        const known = [0, ...underWay.keys()];
+        const which = `claimed_by = ? and head not in (${marks(known)})`;
+        await makeReady(tx, await queuesOf(tx, CLAIMED, which, [worker, ...known]));
       }),
   };
 }

@@ -3,7 +3,7 @@ import { isHeldSince, type Moment, momentBy, type TwoClocks } from "../lease.js"
 import type { Chores } from "./chores.js";
 import type { Database } from "./database.js";
 import type { QueueClaim, UnderWay } from "./leases.js";
-import { CLAIMED, RESTING, rankInSql, type Scan, scansOf } from "./ranks.js";
+import { CLAIMED, RESTING, type Scan, scansOf } from "./ranks.js";
 import { contentsOf, type EventRow, eventOf, historyOf, inState, marks, NEW } from "./rows.js";
 import type { Scope } from "./scope.js";
 import type { ServerClock } from "./server-clock.js";
@@ -167,7 +167,7 @@ export function createClaims(
         visitors,
       );
       const own = rows.filter(({ visitor, seq, due_at, turn }) => {
-        // A head that a person has changed may be another visitor's, or nobody's.
+        // After a change by hand, the head's row may be another visitor's, or nobody's.
         const candidate = seen.get(visitor)?.candidate;
         return candidate && turn !== CLAIMED && seq === candidate.head && due_at === candidate.due_at;
       });
@@ -194,33 +194,14 @@ export function createClaims(
     return claim;
   }
 
-  /** Gives back what a claim has claimed whose answer was lost. */
-  async function giveBackUnknown(): Promise<void> {
-    const isUnknown = `turn = ${CLAIMED} and claimed_by = ? and head not in (${marks([0, ...underWay])})`;
-    const values = [worker, 0, ...underWay.keys()];
-    const rows = await database.rows<{ visitor: string }>(
-      `select visitor from ${queues} where ${scope.condition} and ${isUnknown}`,
-      values,
-    );
-    if (rows.length === 0) return;
-    await database.write(
-      `update ${queues} set turn = ${rankInSql("urgency", "tried", "endpoint")}, due_at = ${now}, claimed_by = null
-       where visitor in (${marks(rows)}) and ${isUnknown}`,
-      [...rows.map(({ visitor }) => visitor), ...values],
-    );
-  }
-
-  return {
-    giveBackUnknown,
-    async claim({ lanes, limit }: Capacity): Promise<QueueClaim[]> {
-      if (clock.monotonic() < doubtfulUntil) await giveBackUnknown();
-      try {
-        return await take(lanes, Math.min(limit, CLAIMED_AT_ONCE));
-      } catch (error) {
-        // The server may still be at it, and claim after it is asked again.
-        doubtfulUntil = clock.monotonic() + leaseMs;
-        throw error;
-      }
-    },
+  return async ({ lanes, limit }: Capacity): Promise<QueueClaim[]> => {
+    if (clock.monotonic() < doubtfulUntil) await chores.giveBackUnknown();
+    try {
+      return await take(lanes, Math.min(limit, CLAIMED_AT_ONCE));
+    } catch (error) {
+      // The server may still be at it, and claim after it is asked again.
+      doubtfulUntil = clock.monotonic() + leaseMs;
+      throw error;
+    }
   };
 }

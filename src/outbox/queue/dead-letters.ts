@@ -1,5 +1,5 @@
 import type { EventKind, OutboxEvent } from "../../conversion/events.js";
-import { kindOfPriority, priorityOf } from "../../conversion/kinds.js";
+import { kindOfPriority, LEAST_URGENT_FIRST, priorityOf } from "../../conversion/kinds.js";
 import { objectFromJson } from "../../shared/json.js";
 import { UNTRIED } from "../claim.js";
 import {
@@ -8,28 +8,12 @@ import {
   type DeathReason,
   eventOrUnreadable,
 } from "../dead-letters.js";
-import type { Changing, Chores, MovedRow } from "./chores.js";
+import type { Chores } from "./chores.js";
 import { type Counts, changeOf } from "./counts.js";
-import type { Database, Statements } from "./database.js";
-import {
-  type Contents,
-  contentsOf,
-  DEAD,
-  dataOf,
-  type EventRow,
-  eventOf,
-  forgotten,
-  inState,
-  marks,
-  seqsOf,
-} from "./rows.js";
+import type { Database } from "./database.js";
+import type { Ends } from "./ends.js";
+import { contentsOf, DEAD, dataOf, type EventRow, eventOf, inState, marks, seqsOf } from "./rows.js";
 import type { Scope } from "./scope.js";
-
-/** A dead letter that was removed, and its size in bytes. */
-export interface Evicted {
-  readonly event: OutboxEvent;
-  readonly size: number;
-}
 
 const REVIVED_AT_ONCE = 50;
 
@@ -39,15 +23,18 @@ export function createDeadLetters(
   options: {
     counts: Counts;
     scope: Scope;
-    rememberMs: number;
+    ends: Ends;
     chores: Chores;
-    changing: Changing;
     onRevived: () => void;
+    /** Bounds of the dead letters. */
+    max: number;
+    maxBytes: number;
+    onEvicted: (event: OutboxEvent) => void;
   },
 ) {
-  const { counts, scope, rememberMs, chores, changing, onRevived } = options;
+  const { counts, scope, ends, chores, onRevived, max, maxBytes, onEvicted } = options;
   const { words } = database;
-  const { events, now } = words;
+  const { events } = words;
 
   function selected({ kind, reason, id }: Omit<DeadLetterQuery, "limit">, of = scope) {
     const given = { "kind = ?": kind && priorityOf(kind), "reason = ?": reason, "id = ?": id };
@@ -60,27 +47,23 @@ export function createDeadLetters(
     };
   }
 
-  /** Queues some again: each at the end of its visitor's queue. Resolves to how many were there, and can be read. */
-  async function revive(ids: readonly string[], isMeant = "0 = 0", isNeverSent = false): Promise<number> {
+  /**
+   * Queues those again that can be read: each at the end of its visitor's queue. Resolves to their
+   * number.
+   */
+  async function revive(ids: readonly string[]): Promise<number> {
     const { text, values } = selected({});
-    const where = `${text} and id in (${marks(ids)}) and ${isMeant} order by created_at, seq`;
-    const revived = (row: MovedRow) => {
-      const { event, history } = contentsOf(row) as Contents;
-      // As it was.
-      if (isNeverSent) return { event, queuedAt: row.queued_at, history, isDue: true };
-      const maybeTaken = row.reason === "unconfirmed" || history.maybeTaken;
-      return { event, queuedAt: row.now, history: { ...UNTRIED, maybeTaken }, isDue: true };
-    };
-    const { moved } = await changing(
-      () =>
-        database.transaction((tx) =>
-          chores.move(tx, where, [...values, ...ids], revived, (_, found) => found.filter(contentsOf)),
-        ),
-      (done) =>
-        done.moved.flatMap((row) => [
-          buried(row, -1),
-          changeOf(eventOf(row, {}), "queued", 1, { bytes: row.data.length }),
-        ]),
+    const { moved } = await chores.move(
+      `${text} and id in (${marks(ids)}) order by created_at, seq`,
+      [...values, ...ids],
+      (row) => {
+        const contents = contentsOf(row);
+        if (!contents) return undefined;
+        const { event, history } = contents;
+        const maybeTaken = row.reason === "unconfirmed" || history.maybeTaken;
+        return { event, queuedAt: row.now, history: { ...UNTRIED, maybeTaken }, isDue: true };
+      },
+      (row) => [buried(row, -1), changeOf(eventOf(row, {}), "queued", 1, { bytes: row.data.length })],
     );
     if (moved.length > 0) onRevived();
     return moved.length;
@@ -97,24 +80,48 @@ export function createDeadLetters(
     return found.map(({ id }) => id);
   }
 
-  /** Removes the oldest, at most so many. Their ids stay known as if they had been delivered. */
-  async function remove({ text, values }: ReturnType<typeof selected>, limit: number): Promise<Evicted[]> {
-    const removed = await counts.during(
+  /** Removes the oldest. Its id stays known as if it had been delivered. Resolves to its row. */
+  async function remove({ text, values }: ReturnType<typeof selected>): Promise<EventRow | undefined> {
+    const [removed] = await counts.during(
       () =>
-        database.transaction(async (tx: Statements) => {
+        database.transaction(async (tx) => {
           const found = await tx.rows<EventRow>(
-            `select e.* from ${events} e where ${text} order by at_ms, seq limit ${limit}${words.forUpdate}`,
+            `select e.* from ${events} e where ${text} order by at_ms, seq limit 1${words.forUpdate}`,
             values,
           );
-          if (found.length > 0) {
-            const set = `update ${events} set ${forgotten("'discarded'", now, rememberMs)} where seq in (${marks(found)})`;
-            await tx.write(set, seqsOf(found));
-          }
+          await ends.forget(tx, seqsOf(found), "'discarded'");
           return found;
         }),
       (found) => found.map((row) => buried(row, -1)),
     );
-    return removed.map((row) => ({ event: eventOf(row), size: row.size }));
+    return removed;
+  }
+
+  /** @param of whose. Default: those of the outbox. */
+  async function evictOldest(kind: EventKind, of?: Scope) {
+    const row = await remove(selected({ kind }, of));
+    return row && { event: eventOf(row), size: row.size };
+  }
+
+  /**
+   * Bounds the dead letters after one of so many bytes was counted: the least important go first, and
+   * of these the oldest. No more than that: beyond the bounds, as after a restore, the rest is kept.
+   * Never rejects.
+   */
+  async function evictFor(bytes: number): Promise<void> {
+    let left = bytes;
+    try {
+      for (const kind of LEAST_URGENT_FIRST) {
+        while (left > 0 && (counts.dead() > max || counts.deadBytes() > maxBytes)) {
+          const evicted = await evictOldest(kind);
+          if (!evicted) break;
+          left -= evicted.size;
+          onEvicted(evicted.event);
+        }
+      }
+    } catch {
+      // Appends and claims report what is wrong with the server.
+    }
   }
 
   const deadLetters: DeadLetters = {
@@ -155,19 +162,10 @@ export function createDeadLetters(
         revived += await revive(ids.slice(nth, nth + REVIVED_AT_ONCE));
       return revived;
     },
-    discard: async (id) => (await remove(selected({ id }), 1)).length > 0,
+    discard: async (id) => (await remove(selected({ id }))) !== undefined,
   };
 
-  return {
-    deadLetters,
-    /** Queues an event again, as it was, that another process holds and that was never sent. */
-    async reviveInterrupted({ id }: OutboxEvent): Promise<void> {
-      await revive([id], `reason = 'unconfirmed' and death like '%"ERR_INTERRUPTED"%'`, true);
-    },
-    /** @param of whose. Default: those of the outbox. */
-    evictOldest: (kind: EventKind, limit: number, of: Scope = scope): Promise<readonly Evicted[]> =>
-      remove(selected({ kind }, of), limit),
-  };
+  return { deadLetters, evictOldest, evictFor };
 }
 
 /** What the counts change by if a dead letter comes, or leaves. */

@@ -2,9 +2,10 @@ import { objectFromJson } from "../../shared/json.js";
 import { type PersonalEvent, type PersonalStorage, personalEventOf } from "../personal-data.js";
 import type { Counts } from "./counts.js";
 import type { Database } from "./database.js";
+import type { Ends } from "./ends.js";
 import type { createQueues } from "./queues.js";
 import { CLAIMED } from "./ranks.js";
-import { DEAD, type EventRow, eventOf, forgotten, marks, QUEUED, SCHEDULED, seqsOf } from "./rows.js";
+import { DEAD, type EventRow, eventOf, marks, QUEUED, SCHEDULED, seqsOf } from "./rows.js";
 import type { Scope } from "./scope.js";
 
 const AT_ONCE = 500;
@@ -27,10 +28,10 @@ export async function* pagesOf(
 
 export function createPersonal(
   database: Database,
-  options: { counts: Counts; scope: Scope; rememberMs: number; queues: ReturnType<typeof createQueues> },
+  options: { counts: Counts; scope: Scope; ends: Ends; queues: ReturnType<typeof createQueues> },
 ): PersonalStorage & { page(after: number): Promise<PersonalPage> } {
-  const { counts, scope, rememberMs, queues: visitors } = options;
-  const { events, queues, now, byVisitor, forUpdate } = database.words;
+  const { counts, scope, ends, queues: visitors } = options;
+  const { events, queues } = database.words;
   const isUnderWay = `exists (
     select 1 from ${queues} q where q.visitor = e.visitor and q.head = e.seq and q.turn = ${CLAIMED})`;
 
@@ -58,28 +59,16 @@ export function createPersonal(
       const which = `destination in (${marks(destinations)}) and id in (${marks(found)}) and state <= ${DEAD}`;
       const values = [...destinations, ...found.map(({ id }) => id)];
       const removed = await database.transaction(async (tx) => {
-        // Waits until events that are getting places have them. By `seq`: MySQL could otherwise wait
-        // for a host's open transaction.
-        const others = await tx.rows(
-          `select seq from ${events} where ${which} and state <> ${QUEUED}`,
-          values,
-        );
-        if (others.length > 0) {
-          await tx.rows(
-            `select seq from ${events}${byVisitor} where seq in (${marks(others)}) order by seq${forUpdate}`,
-            seqsOf(others),
-          );
-        }
+        const unqueued = `select seq from ${events} where ${which} and state <> ${QUEUED}`;
+        // Waits until events that are getting places have them.
+        await visitors.lockEvents(tx, seqsOf(await tx.rows(unqueued, values)));
         const rows = await tx.rows(`select seq, visitor from ${events} where ${which}`, values);
         const locked = await visitors.lock(tx, rows);
-        const heads = [...locked.values()].filter(({ turn }) => turn === CLAIMED).map(({ head }) => head);
+        const underWay = [...locked.values()].filter(({ turn }) => turn === CLAIMED).map(({ head }) => head);
         // It says nothing about its endpoint: see unanswered.ts.
         const reason = `case state when ${SCHEDULED} then 'cancelled' else 'erased' end`;
-        const number = await tx.write(
-          `update ${events} set ${forgotten(reason, now, rememberMs)}
-             where seq in (${marks([0, ...rows])}) and state <= ${DEAD} and seq not in (${marks([0, ...heads])})`,
-          [0, ...seqsOf(rows), 0, ...heads],
-        );
+        const seqs = seqsOf(rows).filter((seq) => !underWay.includes(seq));
+        const number = await ends.forget(tx, seqs, reason);
         await visitors.refresh(tx, locked);
         return number;
       });

@@ -10,22 +10,18 @@ import { repeatWhereLost } from "./connections.js";
 import { type CountRow, type Counts, changeOf, storedChange } from "./counts.js";
 import type { Database, Statements } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
+import { createEnds, deathSizeOf } from "./ends.js";
 import { createEnqueue, type Enqueued, type Incoming } from "./enqueue.js";
-import { createEviction } from "./eviction.js";
 import { createLeases, type UnderWay } from "./leases.js";
 import { createPersonal } from "./personal.js";
 import { createQueues } from "./queues.js";
 import { CLAIMED } from "./ranks.js";
 import {
-  asciiJson,
   DEAD,
   DONE,
-  deathSizeOf,
   type EventRow,
   eventOf,
-  forgotten,
   inState,
-  marks,
   NEW,
   QUEUED,
   SCHEDULED,
@@ -73,14 +69,14 @@ export function createQueue(
   const patienceMs = Math.max(leaseMs, LEAST_PATIENCE_MS);
   const serverClock = createServerClock(clock, patienceMs);
   const queues = createQueues(database);
+  const ends = createEnds(database, rememberMs);
   const { shedClicks, shedFor } = createShedding(database, { scope, queues });
   const enqueue = createEnqueue(database, shedClicks);
   const chores = createChores(database, {
-    ...{ worker, scope, enqueue, serverClock, changing },
-    isUnderWay: (seq) => underWay.has(seq),
+    ...{ worker, scope, enqueue, serverClock, underWay, changing },
   });
   const leases = createLeases(database, { worker, leaseMs, clock, underWay });
-  const claims = createClaims(database, {
+  const claim = createClaims(database, {
     ...{ worker, scope, leaseMs, clock, serverClock, underWay, chores },
     giveUp: (unreadable) =>
       settle(
@@ -90,20 +86,12 @@ export function createQueue(
         ]),
       ),
   });
-  const { reviveInterrupted, ...letters } = createDeadLetters(database, {
-    counts,
-    scope,
-    rememberMs,
-    chores,
-    changing,
-    onRevived: wake,
-  });
-  const evictFor = createEviction({
-    ...{ max: options.maxDeadLetters, maxBytes: options.maxDeadLetterBytes, counts },
-    remove: letters.evictOldest,
+  const { deadLetters, evictOldest, evictFor } = createDeadLetters(database, {
+    ...{ counts, scope, ends, chores, onRevived: wake },
+    ...{ max: options.maxDeadLetters, maxBytes: options.maxDeadLetterBytes },
     onEvicted: (event) => onDropped(event, "dead-letters-full"),
   });
-  const settleIn = createSettle(database, { worker, rememberMs, queues, underWay });
+  const settleIn = createSettle(database, { worker, ends, queues, underWay });
 
   /** Resolves to whether each verdict had an effect. */
   async function settle(settled: readonly Settlement[]): Promise<boolean[]> {
@@ -111,20 +99,11 @@ export function createQueue(
       () => database.transaction((tx) => settleIn(tx, settled)),
       (done) => settled.flatMap((each, nth) => (done[nth] === "done" ? leaving(each) : [])),
     );
-    await reviveUnsent(settled);
     // What was released may have been claimed again meanwhile.
     for (const [claim] of settled) if (underWay.get(claim.seq) === claim) underWay.delete(claim.seq);
     for (const [nth, [{ event }, verdict]] of settled.entries())
       if (verdict.type === "dead" && effects[nth] === "done") await evictFor(deathSizeOf(event, verdict));
     return effects.map((effect) => effect !== "none");
-  }
-
-  /** Another process may have made dead letters of payments that were never sent. */
-  async function reviveUnsent(settled: readonly Settlement[]): Promise<void> {
-    for (const [claim, { type }] of settled) {
-      const isUnsent = type === "release" && !claim.interrupted;
-      if (isUnsent && !claim.isHeld()) await reviveInterrupted(claim.event);
-    }
   }
 
   const gone = (event: OutboxEvent) => changeOf(event, "queued", -1, { bytes: -sizeOf(event) });
@@ -193,21 +172,16 @@ export function createQueue(
   /** Withdraws a scheduled payment, even if it has no place yet. */
   async function cancel(id: string): Promise<CancelOutcome> {
     const withdraw = async (tx: Statements): Promise<{ outcome: CancelOutcome; change?: CountRow }> => {
-      // By `seq`: waits only while a process gives the payment its place, and for no host's transaction.
-      const [known] = await tx.rows<EventRow>(
-        `select seq from ${events} where ${scope.condition} and id = ?`,
-        [id],
-      );
-      if (!known) return { outcome: "unknown" };
-      const [row] = await tx.rows<EventRow>(
-        `select e.* from ${events} e where seq = ?${words.forUpdate}`,
-        seqsOf([known]),
-      );
+      const known = await tx.rows<EventRow>(`select seq from ${events} where ${scope.condition} and id = ?`, [
+        id,
+      ]);
+      if (known.length === 0) return { outcome: "unknown" };
+      // Waits while a process gives the payment its place.
+      const [row] = await queues.lockEvents(tx, seqsOf(known));
       if (row?.state === DONE && row.reason === "cancelled") return { outcome: "cancelled" };
       const isNew = row?.state === NEW && notBeforeOf(eventOf(row)) !== undefined;
       if (!row || !(isNew || row.state === SCHEDULED)) return { outcome: "sent" };
-      const set = `update ${events} set ${forgotten("'cancelled'", now, rememberMs)} where seq = ?`;
-      await tx.write(set, seqsOf([row]));
+      await ends.forget(tx, [row.seq], "'cancelled'");
       return {
         outcome: "cancelled",
         change: changeOf(eventOf(row, {}), isNew ? "queued" : "scheduled", -1),
@@ -232,44 +206,37 @@ export function createQueue(
     /** Turns the first queued payments into unconfirmed dead letters. Resolves to their number. */
     hold: (limit: number): Promise<number> =>
       database.transaction(async (tx) => {
-        const death = asciiJson({ ...HELD, attempts: 0 });
         const rows = await tx.rows(
           `select seq, visitor from ${events}
            where ${scope.condition} and state = ${QUEUED} and kind = ${PAYMENT} order by seq limit ${limit}`,
         );
         if (rows.length === 0) return 0;
         const locked = await queues.lock(tx, rows);
-        await tx.write(
-          `update ${events} set state = ${DEAD}, at_ms = ${now}, reason = 'unconfirmed', death = ?, size = size + ${death.length}
-           where seq in (${marks(rows)}) and state = ${QUEUED}`,
-          [death, ...seqsOf(rows)],
-        );
+        await ends.bury(tx, seqsOf(rows), { ...HELD, attempts: 0 });
         await queues.refresh(tx, locked);
         return rows.length;
       }),
   };
 
   return {
-    ...letters,
+    deadLetters,
+    evictOldest,
     shedFor,
     count,
     placeNew,
     append,
     /** For `Database.insertWithin`. */
     newRow: (event: OutboxEvent) => enqueue.newRow({ event, report: randomUUID() }),
-    claim: claims.claim,
-    giveBackUnknown: claims.giveBackUnknown,
+    claim,
+    giveBackUnknown: chores.giveBackUnknown,
     findAgain: leases.findAgain,
     underWay,
     settle,
     renew: leases.renew,
-    /** Queues scheduled payments that are due. Resolves to how many it found. */
-    async release(): Promise<number> {
-      return (await chores.release()).moved.length;
-    },
+    release: chores.release,
     cancel,
     unanswered: createUnanswered(database, { worker, scope, rememberMs }),
-    personal: createPersonal(database, { counts, scope, rememberMs, queues }),
+    personal: createPersonal(database, { counts, scope, ends, queues }),
     holding,
     /** It trusts the earliest of the clocks: one that is ahead would forget ids early. */
     ...createUpkeep(database, {

@@ -1,6 +1,6 @@
 import type { Database, Statements } from "./database.js";
 import { rankOf } from "./ranks.js";
-import { historyOf, marks, PRIORITIES, QUEUED } from "./rows.js";
+import { type EventRow, historyOf, marks, PRIORITIES, QUEUED } from "./rows.js";
 
 /** A locked row of `queues`. */
 export interface QueueRow {
@@ -43,9 +43,28 @@ export function createQueues({ words }: Pick<Database, "words">) {
       );
       return new Map(locked.map((row) => [row.visitor, row]));
     },
-    /** Events have left these locked queues: removes the empty ones, and finds the next heads. */
-    async refresh(tx: Statements, locked: ReadonlyMap<string, QueueRow>): Promise<void> {
-      const visitors = [...locked.keys()];
+    /**
+     * Locks these events, and waits for no host's transaction: by any index but that of `seq`, MySQL
+     * could.
+     */
+    async lockEvents(tx: Statements, seqs: readonly number[]): Promise<EventRow[]> {
+      if (seqs.length === 0) return [];
+      return tx.rows<EventRow>(
+        `select e.* from ${events} e${words.byVisitor} where e.seq in (${marks(seqs)})
+         order by e.seq${words.forUpdate}`,
+        seqs,
+      );
+    },
+    /**
+     * Events of these visitors have left these locked queues: removes the empty ones, and finds the
+     * next heads.
+     */
+    async refresh(
+      tx: Statements,
+      locked: ReadonlyMap<string, QueueRow>,
+      changed: Iterable<string> = locked.keys(),
+    ): Promise<void> {
+      const visitors = [...changed].filter((visitor) => locked.has(visitor));
       if (visitors.length === 0) return;
       const rows = await tx.rows<Record<string, number | null> & { readonly visitor: string }>(
         `select q.visitor, ${PRIORITIES.map(firstOf).join(", ")} from ${queues} q${words.byVisitor}
@@ -53,7 +72,7 @@ export function createQueues({ words }: Pick<Database, "words">) {
         visitors,
       );
       const empty: string[] = [];
-      const seqs = [...locked.values()].map(({ head }) => head);
+      const seqs = visitors.map((visitor) => locked.get(visitor)?.head as number);
       const urgencies = new Map<string, number>();
       for (const row of rows) {
         const present = PRIORITIES.filter((kind) => row[`first_${kind}`] !== null);

@@ -1,8 +1,8 @@
 import type { OutboxEvent } from "../../conversion/events.js";
-import { kindOfPriority, LEAST_URGENT_FIRST, priorityOf, rowOf } from "../../conversion/kinds.js";
+import { kindOfPriority, LEAST_URGENT_FIRST, priorityOf } from "../../conversion/kinds.js";
 import { isVisitorId } from "../../conversion/visitor-ids.js";
 import { objectFromJson } from "../../shared/json.js";
-import { type History, UNTRIED, type Verdict } from "../claim.js";
+import { type History, UNTRIED } from "../claim.js";
 
 /**
  * The states of an event: see README.md. Statements compare the numbers: up to `QUEUED` an event
@@ -113,23 +113,3 @@ export function asciiJson(value: unknown): string {
 
 /** What the column `size` has for an event that is no dead letter. */
 export const sizeOf = ({ data }: Pick<OutboxEvent, "data">): number => asciiJson(data).length;
-
-/** The same for a dead letter. */
-export function deathSizeOf(event: OutboxEvent, { type: _, ...death }: Verdict & { type: "dead" }): number {
-  return sizeOf(event) + asciiJson(death).length;
-}
-
-/**
- * SQL: empties a row. Its id alone is kept, for as long as ids of its kind are. The hosts'
- * clocks count, too: one that is set back forgets nothing early.
- *
- * @param reason SQL: why it is `DONE`; `null`: it was delivered. It sees the row as it was.
- */
-export function forgotten(reason: string, now: string, rememberMs: number): string {
-  const lasts = LEAST_URGENT_FIRST.map(
-    (kind) => `when ${priorityOf(kind)} then ${Math.min(rowOf(kind).remembered.ms, rememberMs)}`,
-  );
-  return `reason = ${reason}, state = ${DONE}, at_ms = case when created_at > ${now} then created_at else ${now} end
-      + case kind ${lasts.join(" ")} end, visitor = '', alias = null, alias_2 = null,
-    data = '', size = 0, amount = null, history = null, death = null`;
-}

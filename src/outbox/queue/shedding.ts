@@ -19,10 +19,7 @@ export type ShedClicks = ReturnType<typeof createShedding>["shedClicks"];
 /** Removes events that are not under way, and forgets their ids. */
 export function createShedding(
   database: Database,
-  options: {
-    scope: Scope;
-    queues: ReturnType<typeof createQueues>;
-  },
+  options: { scope: Scope; queues: ReturnType<typeof createQueues> },
 ) {
   const { scope, queues: visitors } = options;
   const { words } = database;
@@ -44,8 +41,7 @@ export function createShedding(
     );
     if (rows.length === 0) return [];
     await tx.write(`delete from ${events} where seq in (${marks(rows)})`, seqsOf(rows));
-    const changed = new Set(rows.map(({ visitor }) => visitor));
-    await visitors.refresh(tx, new Map([...locked].filter(([visitor]) => changed.has(visitor))));
+    await visitors.refresh(tx, locked, new Set(rows.map(({ visitor }) => visitor)));
     return rows.map((row) => eventOf(row));
   }
 
@@ -78,18 +74,9 @@ export function createShedding(
         const locked = await visitors.lock(tx, found.slice(0, most + MORE));
         for (const [visitor, row] of locked) if (row.urgency !== priority) locked.delete(visitor);
         if (locked.size === 0) return [];
-        // The oldest event of each queue that is not under way.
-        const firsts = await tx.rows<{ seq: number | null }>(
-          `select (select min(e.seq) from ${events} e${words.byVisitorAndKind}
-             where e.visitor = q.visitor and e.state = ${QUEUED} and e.kind <= ${priority}
-               and (e.seq <> q.head or q.turn <> ${CLAIMED})) as seq
-           from ${queues} q${words.byVisitor} where q.visitor in (${marks([...locked])})`,
-          [...locked.keys()],
-        );
-        const seqs = firsts.flatMap(({ seq }) => seq ?? []).sort((one, other) => one - other);
-        if (seqs.length === 0) return [];
-        const oldest = seqs.slice(0, most);
-        return remove(tx, locked, `e.seq in (${marks(oldest)})`, oldest);
+        const underWay = [...locked.values()].map(({ turn, head }) => (turn === CLAIMED ? head : 0));
+        const oldest = `e.seq not in (${marks(underWay)}) order by e.seq limit ${most}`;
+        return remove(tx, locked, oldest, underWay);
       });
     },
     /** Removes visitors' oldest clicks that are not under way, until each has no more than may wait. */

@@ -1,7 +1,5 @@
 import { expect, test } from "vitest";
-import { UNTRIED } from "../../../src/outbox/claim.js";
 import { type Clock, systemClock } from "../../../src/shared/clock.js";
-import type { Handed } from "../../contract/recorder.js";
 import { sample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
@@ -14,7 +12,7 @@ describeWithPostgres("leases in PostgreSQL", testLeases);
 describeWithMariaDb("leases in MariaDB", testLeases);
 
 function testLeases(database: SqlDatabase): void {
-  const { create, reopen, sql } = database;
+  const { create, sql } = database;
 
   /** A clock that shows what a test says, and rings as the system's does. */
   function clockAt(): Clock & { wall: number; steady: number } {
@@ -52,62 +50,6 @@ function testLeases(database: SqlDatabase): void {
     );
     await expect.poll(() => taken.live.isHeld?.(), { timeout: 10_000 }).toBe(false);
     expect(own.live.isHeld?.()).toBe(true);
-  });
-
-  /** Has another process take over the one event, and hold it. */
-  async function takeOver(other: Stage): Promise<Handed> {
-    other.start();
-    await sql("update $t.queues set due_at = 0 where turn = 101");
-    const taken = await other.delivery.next();
-    taken.settle({ type: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED", attempts: 1 });
-    await expect.poll(() => other.delivery.told).toHaveLength(1);
-    return taken;
-  }
-
-  test.each([UNTRIED, { ...UNTRIED, attempts: 2, failures: 1, triedAt: 7 }])(
-    "what a process that stood still never sent is queued again as it was, if another has held it",
-    async (history) => {
-      const clock = clockAt();
-      await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
-      // One event takes the only slot, so the stage has no claim under way below.
-      stage.delivery.capacity = 1;
-      const event = sample("payment");
-      let stopped = await stage.handOver(event);
-      if (history.attempts > 0) {
-        stopped.settle({ type: "retry", inMs: 0, history });
-        stopped = await stage.delivery.next();
-      }
-      clock.steady = LEASE_MS;
-      await using other = await Stage.open(() => reopen());
-      const taken = await takeOver(other);
-      expect(taken.live.interrupted).toBe(true);
-      stage.delivery.lanes = [];
-
-      stopped.settle({ type: "release" });
-
-      const again = await other.delivery.next();
-      expect(again.live).toMatchObject({ event, history, interrupted: false, queuedAt: event.createdAt });
-      expect(await other.outbox.deadLetters.list()).toEqual([]);
-    },
-  );
-
-  test("what may have been sent before a process stood still stays held", async () => {
-    const clock = clockAt();
-    await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
-    stage.delivery.capacity = 1;
-    await stage.add(sample("payment"));
-    await database.claimAll(0);
-    stage.start();
-    const stopped = await stage.delivery.next();
-    expect(stopped.live.interrupted).toBe(true);
-    clock.steady = LEASE_MS;
-    await using other = await Stage.open(() => reopen());
-    await takeOver(other);
-
-    stopped.settle({ type: "release" });
-
-    await expect.poll(() => stage.delivery.told).toHaveLength(1);
-    expect(await other.outbox.deadLetters.list()).toMatchObject([{ id: stopped.id }]);
   });
 
   test("a process does not claim again what it still has, however late it is", async () => {

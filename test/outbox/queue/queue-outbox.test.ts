@@ -11,9 +11,8 @@ import { FakeClock } from "../../helpers/fake-clock.js";
 import { sqliteServer } from "../../helpers/sqlite-server.js";
 
 /** An outbox as over a server, and what its listeners are told. */
-function start(deliver: (told: string[]) => Deliver, given = {}) {
+function start(deliver: (told: string[]) => Deliver, given = {}, { database } = sqliteServer()) {
   const clock = new FakeClock();
-  const { database } = sqliteServer();
   const outbox = createQueueOutbox(
     "any",
     readOptions("anyOutbox", z.strictObject(sqlOptions), given),
@@ -31,6 +30,14 @@ function start(deliver: (told: string[]) => Deliver, given = {}) {
   return { clock, outbox, told };
 }
 
+/** Gives all events up, and tells of each. */
+const givingUp = (to: string[]) =>
+  delivering(
+    async () => ({ type: "dead", ...REJECTED }),
+    () => 8,
+    ({ id }) => to.push(`dead ${id}`),
+  );
+
 test("reports in transactions that follow one another closely are sent meanwhile", async () => {
   const { clock, outbox } = start(() => deliveringAll());
   for (let nth = 0; nth < 50; nth++) {
@@ -42,15 +49,7 @@ test("reports in transactions that follow one another closely are sent meanwhile
 });
 
 test("a dead letter is told to be dropped only after it is told to be one", async () => {
-  const { clock, outbox, told } = start(
-    (to) =>
-      delivering(
-        async () => ({ type: "dead", ...REJECTED }),
-        () => 8,
-        ({ id }) => to.push(`dead ${id}`),
-      ),
-    { maxDeadLetters: 1 },
-  );
+  const { clock, outbox, told } = start(givingUp, { maxDeadLetters: 1 });
   const events = Array.from({ length: 4 }, () => sample("payment"));
   await Promise.all(events.map((event) => outbox.add(event)));
   await clock.pass(1_000);
@@ -62,4 +61,17 @@ test("a dead letter is told to be dropped only after it is told to be one", asyn
     expect(told.indexOf(death)).toBeLessThan(told.indexOf(notice));
     expect(told).toContain(death);
   }
+});
+
+test("beyond its bounds, as after a restore, an outbox drops no more dead letters than come", async () => {
+  const server = sqliteServer();
+  const [first, second] = [start(givingUp, {}, server), start(givingUp, { maxDeadLetters: 2 }, server)];
+  for (const { outbox, clock } of [first, first, first, first, first, second]) {
+    await outbox.look();
+    await outbox.add(sample("payment"));
+    await clock.pass(1_000);
+  }
+
+  expect(second.told.filter((each) => each.startsWith("dead-letters-full"))).toHaveLength(1);
+  expect(await second.outbox.deadLetters.list()).toHaveLength(5);
 });

@@ -5,19 +5,19 @@ import type { QueueClaim } from "../../../src/outbox/queue/leases.js";
 import { createQueue } from "../../../src/outbox/queue/queue.js";
 import { DEAD, DONE, SCHEDULED } from "../../../src/outbox/queue/rows.js";
 import { Scope } from "../../../src/outbox/queue/scope.js";
-import type { Settlement } from "../../../src/outbox/queue/settle.js";
 import { systemClock } from "../../../src/shared/clock.js";
 import { DESTINATION, sample } from "../../contract/samples.js";
 import { capacityOf } from "../../helpers/deliver.js";
 import { sqliteServer } from "../../helpers/sqlite-server.js";
 
-/** A queue as over a server, and what happens before each of its next transactions. */
+/** A queue as over a server, and what happens after each of its next transactions, before their answers. */
 function setUp() {
   const { db, database } = sqliteServer();
-  const before: (() => unknown)[] = [];
+  const after: (() => unknown)[] = [];
   const transaction: Database["transaction"] = async (...asked) => {
-    await before.shift()?.();
-    return database.transaction(...asked);
+    const result = await database.transaction(...asked);
+    await after.shift()?.();
+    return result;
   };
   const scope = new Scope(DESTINATION);
   const counts = createCounts(async () => [], scope);
@@ -30,7 +30,7 @@ function setUp() {
   );
   const incoming = Array.from({ length: 3 }, () => ({ event: sample("payment"), report: "the same" }));
   return {
-    ...{ queue, counts, before },
+    ...{ queue, after },
     append: () => queue.append(incoming),
     heads: () => db.prepare("select count(*) as number from queues").get().number,
     leave: (state: number) => db.exec(`update events set state = ${state}; delete from queues`),
@@ -62,34 +62,16 @@ test.each([
   expect(heads()).toBe(0);
 });
 
-test("what is settled again, because a revival failed after its commit, is counted once", async () => {
-  const { queue, counts, before, append } = setUp();
-  await append();
-  const [delivered, released] = await queue.claim(capacityOf(2));
-  if (!delivered || !released) throw new Error("nothing was claimed");
-  released.leasedSince = undefined;
-  const settled: Settlement[] = [
-    [delivered, { type: "delivered" }],
-    [released, { type: "release" }],
-  ];
-
-  before.push(nothing, loseConnection);
-  await expect(queue.settle(settled)).rejects.toThrow("the connection was lost");
-  await queue.settle(settled);
-  expect(counts.queued()).toBe(2);
-});
-
 test.each([
   ["is not over yet", nothing],
-  ["is repeated, because a revival failed after its commit", loseConnection],
+  ["is repeated after a lost answer", loseConnection],
 ])("what is claimed again while its release %s stays claimed", async (_, end) => {
-  const { queue, before, append } = setUp();
+  const { queue, after, append } = setUp();
   await append();
   const [released] = await queue.claim(capacityOf(3));
   if (!released) throw new Error("nothing was claimed");
-  released.leasedSince = undefined;
   let again: QueueClaim[] = [];
-  before.push(nothing, async () => {
+  after.push(async () => {
     again = await queue.claim(capacityOf(3));
     end();
   });

@@ -93,7 +93,7 @@ export function createSpace(
 
   async function shedDead(coming: OutboxEvent, kind: EventKind): Promise<boolean> {
     for (const of of scopesFor(coming)) {
-      const [evicted] = await queue.evictOldest(kind, 1, of);
+      const evicted = await queue.evictOldest(kind, of);
       if (!evicted) continue;
       onDropped({ event: evicted.event, reason: "dead-letters-full" });
       return true;
