@@ -15,14 +15,12 @@ export interface PostgresOutboxOptions extends SqlOutboxOptions {
   readonly schema?: string | undefined;
 }
 
-const hasMethods = (value: unknown, names: readonly string[]) =>
-  names.every((name) => typeof Object(value)[name] === "function");
+const isPool = (value: unknown) =>
+  ["connect", "on", "removeListener"].every((name) => typeof Object(value)[name] === "function");
 
 const settings = z.strictObject({
   ...sqlOptions,
-  pool: z.custom<PostgresPool>((value) => hasMethods(value, ["connect", "on", "removeListener"]), {
-    error: "must be a pool, such as new Pool() of pg",
-  }),
+  pool: z.custom<PostgresPool>(isPool, { error: "must be a pool, such as new Pool() of pg" }),
   schema: z._default(
     z
       .string({ error: "must be a schema's name" })

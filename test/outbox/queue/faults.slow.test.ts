@@ -4,7 +4,6 @@ import { type Clock, systemClock } from "../../../src/shared/clock.js";
 import { retryIn } from "../../contract/recorder.js";
 import { idsOf, sample, stranger } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
-import { run } from "../../helpers/deliver.js";
 import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 import type { OwnServer } from "../../helpers/own-server.js";
 import { describeWithPostgresServer } from "../../helpers/postgres.js";
@@ -120,16 +119,5 @@ describeWithPostgresServer("faults of PostgreSQL and of processes on it", (datab
 
     await added;
     expect(onReceipt).toHaveBeenCalledWith("queued");
-  });
-
-  test("goes on when every connection is cut", async () => {
-    const outbox = await create({ pool: database.pool() });
-    const { delivered } = run(outbox);
-    const others = "from pg_stat_activity where pid <> pg_backend_pid()";
-    await sql(`select pg_terminate_backend(pid) ${others}`).catch(() => {});
-    const event = sample("payment");
-    await outbox.add(event);
-
-    await expect.poll(() => delivered, { timeout: 15_000 }).toEqual([event.id]);
   });
 });

@@ -120,24 +120,4 @@ function isNoOutage(create: (cut: Cut) => Promise<Outbox>, texts: readonly strin
       expect(said).toEqual([]);
     },
   );
-
-  test.each(WHENS)("does not hide a duplicate %s it is stored", async (when) => {
-    const { outbox, cut, said } = await start(() => retryIn(3_600_000));
-    const first = sample("payment");
-    const later = { ...first, createdAt: first.createdAt + 1 };
-    const [fresh, other] = [sample("payment"), sample("payment")];
-    await outbox.add(first);
-
-    Object.assign(cut, { text: texts[0], when, isDue: true });
-    expect(await Promise.all([later, fresh].map((event) => outbox.add(event)))).toEqual([
-      "duplicate",
-      "queued",
-    ]);
-    Object.assign(cut, { isDue: true });
-    expect(await outbox.add(later)).toBe("duplicate");
-    Object.assign(cut, { isDue: true });
-    expect(await outbox.add(other)).toBe("queued");
-    expect(await outbox.add(other)).toBe("duplicate");
-    expect(said).toEqual([]);
-  });
 }

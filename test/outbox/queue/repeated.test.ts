@@ -28,10 +28,10 @@ function setUp() {
       ...{ maxDeadLetters: 10, maxDeadLetterBytes: 10_000, wake() {}, onDropped() {} },
     },
   );
-  const incoming = Array.from({ length: 3 }, () => ({ event: sample("payment"), report: "the same" }));
+  const events = Array.from({ length: 3 }, () => sample("payment"));
   return {
     ...{ queue, after },
-    append: () => queue.append(incoming),
+    append: (report = "the same") => queue.append(events.map((event) => ({ event, report }))),
     heads: () => db.prepare("select count(*) as number from queues").get().number,
     leave: (state: number) => db.exec(`update events set state = ${state}; delete from queues`),
   };
@@ -44,9 +44,10 @@ const loseConnection = () => {
 
 const QUEUED = ["queued", "queued", "queued"];
 
-test("an append that is repeated after a lost answer has stored its events once", async () => {
+test("an append that is repeated after a lost answer has stored its events once, and another is a duplicate", async () => {
   const { append, heads } = setUp();
   expect([await append(), await append()]).toEqual([QUEUED, QUEUED]);
+  expect(await append("another")).toEqual(["duplicate", "duplicate", "duplicate"]);
   expect(heads()).toBe(3);
 });
 
