@@ -103,26 +103,16 @@ export function createClaims(
     if (steps.has(HAS_RESTED)) await chores.endRests();
   }
 
-  /** Chooses as many as there are places. `left`: candidates without one. */
-  function choose(
-    candidates: readonly Candidate[],
-    scans: readonly Scan[],
-    taken: ReadonlyMap<string, unknown>,
-    limit: number,
-  ) {
+  /** Chooses at most so many, by visitor, of those that have a place. */
+  function choose(candidates: readonly Candidate[], scans: readonly Scan[], most: number) {
     const chosen = new Map<string, Chosen>();
-    const left: Candidate[] = [];
     for (const candidate of candidates) {
-      const { step, endpoint, visitor } = candidate;
-      const place = scans[step]?.places.get(endpoint);
-      if (!place || taken.has(visitor) || chosen.has(visitor)) continue;
-      if (place.left < 1 || taken.size + chosen.size >= limit) left.push(candidate);
-      else {
-        chosen.set(visitor, { candidate, place });
-        place.left--;
-      }
+      const place = scans[candidate.step]?.places.get(candidate.endpoint);
+      if (!place || place.left < 1 || chosen.size === most || chosen.has(candidate.visitor)) continue;
+      chosen.set(candidate.visitor, { candidate, place });
+      place.left--;
     }
-    return { chosen, left };
+    return chosen;
   }
 
   async function take(lanes: readonly Lane[], limit: number): Promise<QueueClaim[]> {
@@ -134,27 +124,27 @@ export function createClaims(
       await doChores(rest);
       rest = (await candidatesOf(scans)).filter(({ step }) => step >= 0);
     }
-    while (rest.length > 0 && taken.size < limit) {
-      const { chosen, left } = choose(rest, scans, taken, limit);
+    while (rest.length > 0) {
+      const chosen = choose(rest, scans, limit - taken.size);
       if (chosen.size === 0) break;
       const heads = await takeHeads(chosen);
-      for (const [visitor, { candidate, place }] of chosen) {
+      for (const [visitor, each] of chosen) {
         const row = heads.get(visitor);
-        if (row) taken.set(visitor, { row, candidate, place });
-        else place.left++;
+        if (row) taken.set(visitor, { ...each, row });
+        else each.place.left++;
       }
       // Another process was faster: the next ones. Otherwise two would have the rate of one.
-      rest = heads.size < chosen.size ? left : [];
+      const isSlower = heads.size < chosen.size;
+      rest = isSlower ? rest.filter(({ visitor }) => !chosen.has(visitor)) : [];
     }
     const all = [...taken.values()].sort(
       ({ candidate: one }, { candidate: other }) => one.step - other.step || one.turn - other.turn,
     );
-    const claims = all.map((each) => ({ row: each.row, claim: claimOf(each, since) }));
-    const unreadable = claims.filter(({ row }) => !contentsOf(row)).map(({ claim }) => claim);
-    if (unreadable.length > 0) await giveUp(unreadable);
-    const readable = claims.map(({ claim }) => claim).filter((claim) => !unreadable.includes(claim));
-    for (const claim of readable) underWay.set(claim.seq, claim);
-    return readable;
+    const unreadable = all.filter(({ row }) => !contentsOf(row));
+    if (unreadable.length > 0) await giveUp(unreadable.map((each) => claimOf(each, since)));
+    const claims = all.filter((each) => !unreadable.includes(each)).map((each) => claimOf(each, since));
+    for (const claim of claims) underWay.set(claim.seq, claim);
+    return claims;
   }
 
   /** Takes those that are still as seen. Resolves to their heads, by visitor. */

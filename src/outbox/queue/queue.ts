@@ -72,9 +72,7 @@ export function createQueue(
   const ends = createEnds(database, rememberMs);
   const { shedClicks, shedFor } = createShedding(database, { scope, queues });
   const enqueue = createEnqueue(database, shedClicks);
-  const chores = createChores(database, {
-    ...{ worker, scope, enqueue, serverClock, underWay, changing },
-  });
+  const chores = createChores(database, { worker, scope, enqueue, serverClock, underWay, changing });
   const leases = createLeases(database, { worker, leaseMs, clock, underWay });
   const claim = createClaims(database, {
     ...{ worker, scope, leaseMs, clock, serverClock, underWay, chores },
