@@ -55,7 +55,7 @@ describe("a payment with `notBefore`", () => {
     expect(logger.lines.join()).toContain(message);
   });
 
-  it("does not keep a process from being frozen", async () => {
+  it("holds back neither a process that may freeze, nor `flush()`, nor `close()`", async () => {
     const work: Promise<void>[] = [];
     const { tracker } = await trackerWithService({ waitUntil: (promise) => void work.push(promise) });
     const app = express().use(tracker);
@@ -68,33 +68,13 @@ describe("a payment with `notBefore`", () => {
     expect(work.length).toBeGreaterThan(0);
     await Promise.all(work);
     expect(tracker.stats()).toMatchObject({ queued: 1, delivered: 1 });
-  });
-
-  it("holds back neither `flush()` nor `close()`", async () => {
-    const { tracker } = await trackerWithService();
-    await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
-    await tracker.trackPayment({ ...order, paymentId: 2 }, ada);
     expect(await tracker.flush({ timeoutMs: 60_000 })).toEqual({ settled: true, left: 1 });
     expect(await tracker.close({ timeoutMs: 60_000 })).toEqual({ left: 1, durable: false });
-  });
-
-  it("is unknown if nothing is sent", async () => {
-    const tracker = trackerWith({ enabled: false });
-    const receipt = await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
-    expect(receipt).toEqual({ outcome: "skipped", reason: "disabled" });
-    expect(await tracker.cancelPayment(order.paymentId)).toBe("unknown");
   });
 
   it.each([undefined, null, "", "undefined", {}, 1.5])("with the id %s cannot be cancelled", async (id) => {
     const cancelled = trackerWith({}).cancelPayment(id as string);
     await expect(cancelled).rejects.toMatchObject({ code: "ERR_AFFILIATE_ARGUMENT" });
-  });
-
-  it("has its id as an integer or a text", async () => {
-    const tracker = trackerWith({});
-    await tracker.trackPayment({ ...order, paymentId: 7, notBefore: inDays(1) }, ada);
-    expect(await tracker.cancelPayment("7")).toBe("cancelled");
-    expect(await tracker.cancelPayment(7n)).toBe("cancelled");
   });
 });
 

@@ -47,21 +47,6 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     expect(await reported()).toHaveLength(1);
   });
 
-  it("reports a payment once, however often the page is reloaded", async () => {
-    const { post, reported, posted, tracker } = await shop((tracker) => tracker.onPayment(returning(order)));
-    await Promise.all([post(), post(), post()]);
-    await post();
-    expect(await reported()).toEqual(["lead/payment"]);
-    expect(posted[0]?.body).toEqual({
-      clientId: 42,
-      leadType: "PAYMENT",
-      customerEmail: "ada@shop.example",
-      leadValue: 19.9,
-      sessionId: "s1",
-    });
-    expect(tracker.stats()).toMatchObject({ delivered: 1, duplicates: 3 });
-  });
-
   const failures: [string, () => unknown][] = [
     ["throws", throwing("out of stock")],
     ["rejects", () => Promise.reject(new Error("out of stock"))],
@@ -112,46 +97,6 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
       expect(await post()).toMatchObject({ status: 200 });
       await expect.poll(reported).toEqual(["lead/payment"]);
     });
-
-    it.each(failures)("counts and logs a `pick` that %s", async (_, fail) => {
-      const { post, reported, tracker, lines } = await shop((tracker) =>
-        tracker.onPayment(returning(undefined), fail as () => Payment),
-      );
-      expect(await post()).toMatchObject({ status: 200 });
-      await expect.poll(() => tracker.stats().dropped.pick).toBe(1);
-      expect(await reported()).toEqual([]);
-      const line = "express-affiliate: a payment was dropped: its `pick` threw: Error: out of stock";
-      expect(lines).toEqual([line]);
-    });
-  });
-
-  it.each([{ ...order, customerEmail: "no-address" }, "o1", true])(
-    "refuses %j as a payment, and says why without naming the customer",
-    async (payment) => {
-      const { post, reported, tracker, lines } = await shop((tracker) =>
-        tracker.onPayment(returning(payment as Payment)),
-      );
-      expect(await post()).toMatchObject({ status: 200 });
-      expect(await reported()).toEqual([]);
-      expect(tracker.stats().dropped.invalid).toBe(1);
-      expect(lines).toEqual([expect.not.stringContaining("no-address")]);
-    },
-  );
-
-  it("works if the middleware itself is not mounted", async () => {
-    const { tracker, posted } = await trackerWithService();
-    const app = express();
-    app.post(
-      "/",
-      tracker.onRegistration(async (req, res) => {
-        res.json(req.affiliate.snapshot());
-        return ada;
-      }),
-    );
-    const { body } = await request(app).post("/").set("Cookie", COOKIES);
-    await tracker.flush();
-    expect(body).toEqual({ clickId: "c1", sessionId: "s1" });
-    expect(posted).toHaveLength(1);
   });
 
   it("runs as it would unwrapped if a unit test calls it with a response made by hand, and says what is missing", async () => {

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { once } from "node:events";
-import { connect } from "node:net";
 import { Worker } from "node:worker_threads";
 import type { Express, NextFunction, Request, RequestHandler, Response } from "express";
 import { memoryOutbox, type Payment } from "express-affiliate";
@@ -70,17 +69,6 @@ async function startHost(
   const { port } = await serve(app);
   return {
     tracker,
-    /** What a visitor gets. */
-    async read(...paths: string[]): Promise<string> {
-      const socket = connect(port, "127.0.0.1", () => socket.write(requestsOf(paths)));
-      let text = "";
-      socket.on("data", (bytes) => {
-        text += bytes.toString("latin1");
-      });
-      socket.on("error", () => {});
-      await once(socket, "close");
-      return text;
-    },
     async visit(...paths: string[]): Promise<{ atFirstByte: number; text: string }> {
       Atomics.store(new Int32Array(stored), 0, 0);
       const workerData = { stored, port, requests: requestsOf(paths) };
@@ -174,8 +162,8 @@ describe.each(eachExpress)("the response on $name", ({ express }) => {
   });
 
   it.each(Object.keys(cutOff))("reaches the visitor, and its payment is reported: %s", async (name) => {
-    const { read, tracker } = await startHost(express, cutOff);
-    expect(await read(`/${name}`)).toMatch(/^HTTP\/1.1 200 .*{"id":1}$/s);
+    const { visit, tracker } = await startHost(express, cutOff);
+    expect((await visit(`/${name}`)).text).toMatch(/^HTTP\/1.1 200 .*{"id":1}$/s);
     await expect.poll(() => tracker.stats().queued).toBe(1);
   });
 
@@ -184,8 +172,8 @@ describe.each(eachExpress)("the response on $name", ({ express }) => {
     const handler = answering(json, (_req, res) => {
       isHeld = res.socket?.writableLength !== 0;
     });
-    const { read } = await startHost(express, { json: handler }, { storesAtOnce });
-    await read("/json");
+    const { visit } = await startHost(express, { json: handler }, { storesAtOnce });
+    await visit("/json");
     expect(isHeld).toBe(storesAtOnce);
   });
 
@@ -204,8 +192,8 @@ describe.each(eachExpress)("the response on $name", ({ express }) => {
       },
     };
     const before: RequestHandler = (_req, _res, next) => storage.run("request", next);
-    const { read } = await startHost(express, handlers, { before });
-    await read("/seen", "/late");
+    const { visit } = await startHost(express, handlers, { before });
+    await visit("/seen", "/late");
     expect(seen).toEqual([true, true, true]);
     expect(finished).toEqual(["request", "request"]);
   });
