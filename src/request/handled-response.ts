@@ -33,7 +33,7 @@ export interface HeadSeen {
 export function watchResponse(req: Request, res: Response) {
   const { socket } = req;
   const forHead: ((head: HeadSeen) => void)[] = [];
-  const forEnd: (() => void)[] = [];
+  const forEnd: ((head: HeadSeen) => void)[] = [];
   // A middleware above may have answered.
   let head: HeadSeen | undefined = res.headersSent ? { status: res.statusCode, written: true } : undefined;
   let isOver = Boolean(res.writableFinished || res.closed || socket?.destroyed);
@@ -42,8 +42,9 @@ export function watchResponse(req: Request, res: Response) {
     // A visitor who is gone gets nothing that is written later. The handler may still set a status.
     if (!isOver && res.headersSent) head ??= { status: res.statusCode, written: true };
     const seen = head ?? (isOver ? { status: res.statusCode, written: false } : undefined);
-    if (seen) for (const act of forHead.splice(0)) act(seen);
-    if (isOver) for (const act of forEnd.splice(0)) act();
+    if (!seen) return;
+    for (const act of forHead.splice(0)) act(seen);
+    if (isOver) for (const act of forEnd.splice(0)) act(seen);
   }
 
   function end(): void {
@@ -71,7 +72,7 @@ export function watchResponse(req: Request, res: Response) {
       proceed();
     },
     /** Calls `act` once, now or later: the response has gone out, or the visitor has hung up. */
-    whenOver(act: () => void): void {
+    whenOver(act: (head: HeadSeen) => void): void {
       forEnd.push(act);
       proceed();
     },

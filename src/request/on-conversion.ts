@@ -103,7 +103,7 @@ export function createWrapper(kind: ConversionKind, context: RequestContext) {
     }
 
     async function picked(pick: AnyPick): Promise<unknown> {
-      const head = await new Promise<HeadSeen>((resolve) => whenOver(() => whenKnown(resolve)));
+      const head = await new Promise<HeadSeen>(whenOver);
       if (!head.written) return hintAt("its visitor hung up before it answered");
       if (head.status >= 400) return hintAt(`its response's status is ${head.status}`);
       try {
