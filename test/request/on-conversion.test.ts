@@ -118,35 +118,31 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     ]);
   });
 
-  it("can be awaited until its handler ends, as unit tests and Next.js do, and then gives them its error", async () => {
-    const { onPayment } = startTracker({ baseUrl: "http://127.0.0.1:1" });
-    for (const pick of [undefined, () => order]) {
+  it.each([undefined, () => order])(
+    "can be awaited until its handler ends, as unit tests and Next.js do, and then gives them its error, with `pick` %s",
+    async (pick) => {
+      const { onPayment } = startTracker({ baseUrl: "http://127.0.0.1:1" });
       const ended: string[] = [];
-      const note = (what: string) => (error?: Error) =>
-        void ended.push(error ? `${what}: ${error.message}` : what);
-      const late = async () => {
+      const awaitable = (handler: (...args: never[]) => unknown) =>
+        onPayment(handler as never, pick as never) as unknown as (...args: unknown[]) => Promise<void>;
+      const late = awaitable(async () => {
         await new Promise(setImmediate);
-        note("handler")();
+        ended.push("handler");
         throw new Error("out of stock");
-      };
-      const passing: RequestHandler = (_req, _res, next) => next(new Error("sold"));
-      const [wrapped, passes] = [late, passing].map((handler) => onPayment(handler as never, pick as never));
-      const call = (wrapper: unknown, ...args: unknown[]) =>
-        (wrapper as (...args: unknown[]) => Promise<void>)(...args).then(
-          () => note("awaited")(),
-          note("caught"),
-        );
+      });
+      const passes = awaitable((_req, _res, next: (error: Error) => void) => next(new Error("sold")));
       const shop = createServer(async (req, res) => {
-        await call(wrapped, req, res, note("next"));
-        await call(wrapped, req, res);
-        await call(passes, req, res);
+        await late(req, res, ({ message }: Error) => ended.push(`next: ${message}`));
+        ended.push("awaited");
+        for (const wrapped of [late, passes])
+          await wrapped(req, res).catch(({ message }: Error) => ended.push(`caught: ${message}`));
         res.end();
       });
       await request(shop).get("/");
       const first = ["handler", "next: out of stock", "awaited"];
       expect(ended).toEqual([...first, "handler", "caught: out of stock", "caught: sold"]);
-    }
-  });
+    },
+  );
 
   it("reports through the tracker that wraps the handler, if there are two", async () => {
     const first = await trackerWithService();
