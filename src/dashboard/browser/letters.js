@@ -98,53 +98,41 @@ function nameOf(letter) {
 
 function retry(letter) {
   const isHeld = letter.reason === "unconfirmed";
-  return act(
-    "retry",
-    { id: letter.id, ...(isHeld && { unconfirmed: true }) },
-    () => "It is queued again.",
+  const question =
     isHeld &&
-      `Send ${nameOf(letter)} again?
+    `Send ${nameOf(letter)} again?
 
 It was sent, and no answer came: the service may have it. Sent again, it may count twice, and be paid out twice.
 
-Look in the service’s own dashboard first, for ${letter.email ?? "it"} between ${timeIn(letter.createdAt)} and ${timeIn(letter.diedAt)}. Your own records have the full address. If it is there, cancel, and discard it here.`,
-  );
+Look in the service’s own dashboard first, for ${letter.email ?? "it"} between ${timeIn(letter.createdAt)} and ${timeIn(letter.diedAt)}. Your own records have the full address. If it is there, cancel, and discard it here.`;
+  const query = { id: letter.id, ...(isHeld && { unconfirmed: true }) };
+  return act("retry", query, () => "It is queued again.", question);
 }
 
 const timeIn = (at) => new Date(at).toLocaleString([], { hourCycle: "h23" });
 
 function discard(letter) {
   const says = () => "It is discarded. Reported again, it is still a duplicate.";
-  return act(
-    "discard",
-    { id: letter.id },
-    says,
-    `Discard ${nameOf(letter)}? The service is never told of it, and it cannot be brought back.`,
-  );
+  const question = `Discard ${nameOf(letter)}? The service is never told of it, and it cannot be brought back.`;
+  return act("discard", { id: letter.id }, says, question);
 }
 
 function retryAll({ filter, count, unconfirmed, ...sum }) {
   const left = filter.reason === "" && unconfirmed > 0;
   const says = (count) =>
     `${countOf(count, "event")} queued again.${left ? ` ${unconfirmed} unconfirmed stay: choose that reason to decide.` : ""}`;
-  return act(
-    "retry",
-    { ...filter, count },
-    says,
+  const question =
     filter.reason === "unconfirmed" &&
-      `Send ${countOf(count, "event")} again that the service may have?${sumOf(sum)}
+    `Send ${countOf(count, "event")} again that the service may have?${sumOf(sum)}
 
-Each was sent, and no answer came. Those that arrived count twice when they are sent again. Look each of them up in the service’s own dashboard first.`,
-  );
+Each was sent, and no answer came. Those that arrived count twice when they are sent again. Look each of them up in the service’s own dashboard first.`;
+  return act("retry", { ...filter, count }, says, question);
 }
 
 function discardAll({ filter, count, ...sum }) {
-  return act(
-    "discard",
-    { ...filter, count },
-    (count) => `${countOf(count, "dead letter")} discarded.`,
-    `Discard ${countOf(count, "dead letter")}?${sumOf(sum)} The service is never told of them, and they cannot be brought back.`,
-  );
+  const says = (count) => `${countOf(count, "dead letter")} discarded.`;
+  const question = `Discard ${countOf(count, "dead letter")}?${sumOf(sum)} The service is never told of them, and they cannot be brought back.`;
+  return act("discard", { ...filter, count }, says, question);
 }
 
 const sumOf = ({ payments, amount: value }) =>

@@ -2,7 +2,7 @@
 import { ask, html, shown, startPage } from "../../browser/page.js";
 import { Frame, foreign, time } from "../../browser/pieces.js";
 import { addressOf, DeadLetters, first } from "./letters.js";
-import { Endpoints, Figures, LastHour, NotReported, pausedOf, Summary, Waiting } from "./numbers.js";
+import { Endpoints, LastHour, NotReported, pausedOf, Summary, Waiting } from "./numbers.js";
 
 function Dashboard(shown) {
   const { outbox, process } = shown;
@@ -16,7 +16,6 @@ function Dashboard(shown) {
         process &&
         html`
         <${Summary} ...${shown} />
-        <${Figures} ...${shown} />
         <${LastHour} ...${process} />
         <${DeadLetters} ...${shown} />
         <div class="pair"><${Waiting} ...${outbox} /><${Endpoints} ...${process} /></div>

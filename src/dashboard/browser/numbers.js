@@ -53,30 +53,6 @@ export function Summary({ outbox: { dead, trouble }, process }) {
   `;
 }
 
-export function Figures({ outbox: { queued, oldestMs, dead }, process: { lastHour, inFlight } }) {
-  const { unconfirmed, ...givenUp } = dead;
-  const reasons = countsIn(givenUp).map(([reason, count]) => `${count} ${reason}`);
-  const oldest =
-    oldestMs !== null
-      ? `the oldest for ${span(oldestMs)}`
-      : queued === 0
-        ? "nothing waits"
-        : "until its time comes";
-  const figures = [
-    ["linked", "Delivered", sumOf(lastHour.delivered), "in the last hour"],
-    ["waiting", "Waiting", queued, inFlight > 0 ? `${oldest}, ${inFlight} under way` : oldest],
-    ["held", "Held", unconfirmed, unconfirmed > 0 ? "may have arrived" : "none"],
-    ["lost", "Given up", sumOf(givenUp), reasons.join(", ") || "none"],
-  ];
-  const tile = ([state, name, number, note]) => html`
-    <div class=${number === 0 && "none"}>
-      <dt>${mark(state)}${name}</dt>
-      <dd><strong>${number.toLocaleString([])}</strong><span class="quiet">${note}</span></dd>
-    </div>
-  `;
-  return html`<dl id="figures" class="tiles">${figures.map(tile)}</dl>`;
-}
-
 export function Waiting({ waiting, queued, oldestMs, scheduled }) {
   const row = ([name, { queued, oldestMs }]) => html`
     <tr>
