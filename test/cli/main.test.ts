@@ -12,10 +12,12 @@ describe("the command line", () => {
     return outputOf(runNode(await userProject({}), ["node_modules/express-affiliate/dist/cli.cjs", ...args]));
   }
 
-  it("prints its version", async () => {
-    const version = { code: 0, stdout: `${packageJson.version}\n`, stderr: "" };
-    expect(await cli("--version")).toEqual(version);
-    expect(await cli("-v")).toEqual(version);
+  it("prints its version, its help, and without a command its help as an error", async () => {
+    for (const flag of ["--version", "-v"])
+      expect(await cli(flag)).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: "" });
+    const usage = expect.stringMatching(/^Usage: express-affiliate <command>/);
+    expect(await cli("--help")).toEqual({ code: 0, stdout: usage, stderr: "" });
+    expect(await cli()).toEqual({ code: 2, stdout: "", stderr: usage });
   });
 
   it.each([
@@ -27,13 +29,6 @@ describe("the command line", () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(`${message}\n`);
     expect(stderr).toContain(help);
-  });
-
-  it("prints its commands without one, and exits with 2", async () => {
-    expect(await cli()).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("Usage: express-affiliate <command>"),
-    });
   });
 
   it("fails if what it prints cannot be written, unless its reader has enough", async () => {
@@ -49,10 +44,6 @@ describe("the command line", () => {
     const quiet = text(unread.stderr as Readable);
     expect(await once(unread, "close")).toEqual([0, null]);
     expect(await quiet).toBe("");
-  });
-
-  it("prints its help", async () => {
-    expect(await cli("--help")).toMatchObject({ code: 0, stdout: expect.stringContaining("Usage:") });
   });
 
   it.each(["sandbox", "doctor", "outbox", "migrations"])(

@@ -54,12 +54,10 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
     await request(app).head(`${PATH}/`).expect(200);
   });
 
-  it("sends a browser without the slash to the page, by a path that a proxy's prefix does not break", async () => {
+  it("sends a browser without the slash to the page, by a relative path", async () => {
     const app = appWith(await trackerOf(), { express });
     await request(app).get(PATH).expect(302).expect("location", "./affiliate/");
     await request(app).get(`${PATH}?tab=1`).expect(302).expect("location", "./affiliate/?tab=1");
-    const { pathname } = new URL("./affiliate/", "https://shop.example/eu/admin/affiliate");
-    expect(pathname).toBe("/eu/admin/affiliate/");
   });
 
   it("shows how much waits, how the endpoints are, and what failed last", async () => {

@@ -1,26 +1,9 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { sample } from "../../contract/samples.js";
 import { outputOf, runNode, userProject } from "../../helpers/user-project.js";
 import { directoryWith } from "./helpers.js";
 
 const CLI = "node_modules/express-affiliate/dist/cli.cjs";
-
-it("the command `outbox` shows and retries what is on the disk", async () => {
-  const project = await userProject({});
-  const cli = (...args: string[]) => outputOf(runNode(project, [CLI, "outbox", ...args]));
-  const event = sample("payment");
-  const directory = await directoryWith({ dead: [event] });
-
-  expect(await cli(directory, "status")).toEqual({
-    code: 0,
-    stdout: "ok      nothing waits\nnote    1 dead letter: 1 rejected\n",
-    stderr: "",
-  });
-  const retried = { stdout: '{"retried":1,"notFound":[]}\n', stderr: "" };
-  expect(await cli(directory, "retry", event.id, "--json")).toEqual({ code: 0, ...retried });
-  expect(await cli(directory, "retry", event.id)).toMatchObject({ code: 1 });
-});
 
 // A package is looked for beside its link, not beside what that leads to: there everything is
 // installed.

@@ -21,8 +21,6 @@ export interface Database extends Omit<Storage, "here"> {
   /** Names the tables of the newest outbox, or others. */
   tables(name?: string): readonly string[];
   reopen(options?: { leaseMs: number }): Promise<Outbox>;
-  /** Makes tables of a later version. Resolves to their name. */
-  createNewer(): Promise<string>;
   /** Tables that are not there, and what is said of them. */
   readonly missing: { readonly name: string; readonly says: RegExp; readonly code: string };
   tablesNamedMissing(): Promise<readonly unknown[]>;
@@ -79,28 +77,20 @@ export function testStorage({ storage, here, create }: Storage): void {
       out: "ok      1 queued again; delivered by the host's own process\nWRONG   there is no dead letter with the id unknown",
       err: "",
     });
-    expect(await jsonOf([...here(), "retry", dead[0].id])).toEqual({
-      code: 1,
-      json: { retried: 0, notFound: [dead[0].id] },
-    });
+    const retried = { retried: 0, notFound: [dead[0].id] };
+    expect(await jsonOf([...here(), "retry", dead[0].id])).toEqual({ code: 1, json: retried });
     expect(await outbox([...here(), "discard", dead[1].id, dead[0].id])).toMatchObject({
       code: 1,
       out: `ok      1 dead letter discarded\nWRONG   there is no dead letter with the id ${dead[0].id}`,
-    });
-    expect(await jsonOf([...here(), "discard", dead[1].id])).toEqual({
-      code: 1,
-      json: { discarded: 0, notFound: [dead[1].id] },
     });
     expect(await outbox([...here(), "retry", "--all", "--reason", "unconfirmed"])).toMatchObject({
       code: 0,
       out: "ok      1 queued again; delivered by the host's own process",
     });
     expect((await jsonOf([...here(), "status"])).json.queued).toBe(3);
+    const none = { code: 0, out: "ok      no dead letters" };
     for (const action of ["list", "retry --all", "discard --all --yes"])
-      expect(await outbox([...here(), ...action.split(" ")])).toMatchObject({
-        code: 0,
-        out: "ok      no dead letters",
-      });
+      expect(await outbox([...here(), ...action.split(" ")])).toMatchObject(none);
   });
 
   it("has a host that delivers what was retried", async () => {
@@ -139,14 +129,6 @@ export function testDatabase(database: Database): void {
       expect(await jsonOf(args)).toEqual({ code: 1, json: { error: { code: missing, message: err } } });
     }
     expect(await database.tablesNamedMissing()).toEqual([]);
-  });
-
-  it("is left alone if a later version has made it", async () => {
-    const newer = await database.createNewer();
-    expect(await outbox([...here(newer), "retry", "--all"])).toMatchObject({
-      code: 1,
-      err: expect.stringContaining("install the newer express-affiliate"),
-    });
   });
 
   it("shows no password, whatever is wrong", async () => {

@@ -3,7 +3,6 @@ import { dirname, join } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { describe, expect, it, test } from "vitest";
-import { discard } from "../../../src/cli/outbox/actions.js";
 import { copyInto } from "../../../src/cli/outbox/disk.js";
 import { fill } from "../../contract/bounds.js";
 import { DESTINATION, sample } from "../../contract/samples.js";
@@ -48,10 +47,8 @@ describe("status", () => {
       `ok      2 events for client id ${DESTINATION}`,
       "note    1 dead letter: 1 rejected",
     ]);
-    const { json } = await jsonOf([directory, "status"]);
-    expect(json).toMatchObject({ queued: 2, dead: { rejected: 1 } });
-    expect(json.oldestMs).toBeGreaterThanOrEqual(3 * HOUR_MS);
-    expect(json.oldestMs).toBeLessThan(4 * HOUR_MS);
+    const { oldestMs } = (await jsonOf([directory, "status"])).json;
+    expect(Math.floor(oldestMs / HOUR_MS)).toBe(3);
   });
 
   it("says that a file was damaged and set aside", async () => {
@@ -84,25 +81,12 @@ describe("list", () => {
       "    422 Unprocessable Entity: A***@shop.example (Ann O'Neill) is known as b***@other.example [2J, says ann",
       expect.stringMatching(/^ {4}happened 20\S+Z, given up 20\S+Z after 2 attempts, for client id 42$/),
     ]);
-    expect(await jsonOf([directory, "list"])).toEqual({
-      code: 0,
-      json: {
-        deadLetters: [
-          {
-            ...REJECTED,
-            id: letter.id,
-            destination: DESTINATION,
-            kind: "registration",
-            event: letter.data,
-            createdAt: letter.createdAt,
-            diedAt: expect.any(Number),
-            message,
-            attempts: 2,
-          },
-        ],
-        more: false,
-        scheduled: { count: 0, nextInMs: null },
-      },
+    const { id, createdAt, data: event } = letter;
+    const whole = { ...verdict, id, kind: "registration", event, createdAt, diedAt: expect.any(Number) };
+    expect((await jsonOf([directory, "list"])).json).toEqual({
+      deadLetters: [{ ...whole, destination: DESTINATION }],
+      more: false,
+      scheduled: { count: 0, nextInMs: null },
     });
   });
 
@@ -161,17 +145,6 @@ describe("discard", () => {
     expect(await discardAll(true)).toMatchObject({ code: 0, out: "ok      no dead letters" });
     const question = "Discard 2 dead letters? They cannot be brought back.";
     expect(asked).toEqual([question, question]);
-  });
-
-  it("loads none of all that it discards", async () => {
-    const deadLetters = {
-      ids: async () => ["a", "b"],
-      discard: async () => true,
-      list: () => expect.unreachable(),
-    };
-    const selection = { words: [], all: true, filter: {}, limit: 1, erase: false, ask: async () => true };
-    const { json } = await discard({ deadLetters } as never, selection);
-    expect(json).toMatchObject({ discarded: 2 });
   });
 
   it("leaves what died while the question stood", async () => {

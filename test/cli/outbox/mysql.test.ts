@@ -1,6 +1,5 @@
 import { execFile, execFileSync } from "node:child_process";
 import { promisify } from "node:util";
-import { mysqlMigrations } from "express-affiliate/mysql";
 import { expect, it } from "vitest";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { testDatabase } from "./databases.js";
@@ -18,12 +17,6 @@ describeWithMariaDb("an outbox in MySQL", (database) => {
     tables: (name = database.prefix) => ["--prefix", name],
     create,
     reopen,
-    async createNewer() {
-      const pool = database.pool({ multipleStatements: true });
-      for (const script of mysqlMigrations("newer_")) await pool.query(script);
-      await sql("insert into newer_migrations (version, made_at) values (99, 0)");
-      return "newer_";
-    },
     missing: {
       name: "missing_",
       says: /"missing_…" are missing.*express-affiliate migrations --mysql --prefix missing_/,

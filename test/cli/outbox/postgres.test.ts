@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { postgresMigrations } from "express-affiliate/postgres";
 import { describe, expect, it } from "vitest";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
@@ -21,11 +20,6 @@ describeWithPostgres("an outbox in Postgres", (database) => {
     tables: (name = database.schema) => ["--schema", name],
     create,
     reopen,
-    async createNewer() {
-      for (const script of postgresMigrations("newer")) await sql(script);
-      await sql("insert into newer.migrations (version, made_at) values (99, 0)");
-      return "newer";
-    },
     missing: {
       name: "missing",
       says: /tables in the schema "missing" are missing.*express-affiliate migrations --schema missing/,
