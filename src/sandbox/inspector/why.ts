@@ -46,8 +46,8 @@ function nearest(ledger: LedgerStore, lead: Lead, carried: string | null): Why {
       : (ledger.clickOf(carried) ??
         ledger.lastClickOf(carried) ??
         (/^\d+$/.test(carried) ? ledger.clicks({ id: Number(carried) })[0] : undefined));
-  const isBefore = (entry: Click | Lead): entry is Click => entry.kind === "click" && entry.at <= lead.at;
-  const click = same ?? ledger.entries().findLast(isBefore);
+  const entries = ledger.entries();
+  const click = same ?? entries.slice(0, entries.indexOf(lead)).findLast((entry) => entry.kind === "click");
   if (!click) return ["No click came before it. "];
   const { id, affiliateReference, clickId, sessionId } = click;
   const customers = [...ledger.customersOf(id)];
