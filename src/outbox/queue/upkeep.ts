@@ -39,27 +39,16 @@ export function createUpkeep(
       ]);
       if (row?.next == null) break;
       destination = row.next;
-      for (let nth = 0, forgotten = AT_ONCE; nth < most && forgotten === AT_ONCE; nth++) {
-        forgotten = await forgetSome(`${which} = ? and at_ms < ${now} and at_ms < ?`, [
-          destination,
-          ownNow(),
-        ]);
+      const isOld = `${which} = ? and at_ms < ${now} and at_ms < ?`;
+      const values = [destination, ownNow()];
+      for (let nth = 0; nth < most; nth++) {
+        const select = `select seq from ${events} where ${isOld} order by at_ms limit ${AT_ONCE}`;
+        const rows = await database.rows(select, values);
+        if (rows.length === 0) break;
+        const those = `seq in (${marks(rows)}) and ${isOld}`;
+        await database.write(`delete from ${events} where ${those}`, [...seqsOf(rows), ...values]);
       }
     }
-  }
-
-  async function forgetSome(isOld: string, values: readonly number[]): Promise<number> {
-    const rows = await database.rows(
-      `select seq from ${events} where ${isOld} order by at_ms limit ${AT_ONCE}`,
-      values,
-    );
-    if (rows.length > 0) {
-      await database.write(`delete from ${events} where seq in (${marks(rows)}) and ${isOld}`, [
-        ...seqsOf(rows),
-        ...values,
-      ]);
-    }
-    return rows.length;
   }
 
   /**
