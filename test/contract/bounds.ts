@@ -52,20 +52,6 @@ export function testBounds(it: StageTests): void {
     await stage.add(sample("payment"));
   });
 
-  it("lets the visitor's next event pass one that was shed", async (stage) => {
-    stage.hold();
-    const click = sample("click");
-    const [registration, last] = [sample("registration", click.data), sample("registration", click.data)];
-    await stage.add(click, registration, last);
-    await fill(stage.outbox, "registration");
-    await stage.add(sample("payment"));
-    await until(() => stage.delivery.dropped.length > 0, "nothing was shed");
-    assert.equal(stage.delivery.dropped[0]?.event.id, click.id);
-
-    stage.release();
-    while ((await stage.delivery.deliverNext()) !== last.id);
-  });
-
   it("forgets no payment for a flood of clicks", async (stage) => {
     const payment = sample("payment");
     stage.deliverAll();

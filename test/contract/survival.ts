@@ -10,10 +10,13 @@ import type { Lasting } from "./under-test.js";
 export function testSurvival({ create, reopen }: Lasting): void {
   const it = onTwoStages(create, reopen);
 
-  test("finds what waited, in order, with its history", async () => {
+  test("finds what waited, in order, with its history, and the dead letters; and knows what was delivered", async () => {
+    const [delivered, dead] = [sample("payment"), sample("payment")];
     const [click, ...others] = paying();
     {
       await using stage = await Stage.open(create);
+      (await stage.handOver(delivered)).settle({ type: "delivered" });
+      await stage.giveUp([dead]);
       stage.delivery.capacity = 1;
       const handed = await stage.handOver(click, ...others);
       handed.settle(retryIn(1, { maybeTaken: true, triedAt: 1 }));
@@ -23,6 +26,12 @@ export function testSurvival({ create, reopen }: Lasting): void {
     await using stage = await Stage.open(reopen);
     stage.hold();
     await stage.holds(3);
+    for (const event of [delivered, dead]) assert.equal(await stage.outbox.add(event), "duplicate");
+    await until(() => stage.outbox.counts().dead.rejected === 1, "the dead letter was not counted");
+    assert.deepEqual(
+      (await stage.outbox.deadLetters.list()).map(({ id, message }) => ({ id, message })),
+      [{ id: dead.id, message: REJECTED.message }],
+    );
     stage.release();
     const first = await stage.delivery.next();
     const { event, history, interrupted } = first.live;
@@ -46,25 +55,6 @@ export function testSurvival({ create, reopen }: Lasting): void {
     await using stage = await Stage.open(reopen);
     stage.hold();
     await stage.holds(3);
-  });
-
-  test("knows what was delivered, and finds the dead letters", async () => {
-    const [delivered, dead] = [sample("payment"), sample("payment")];
-    {
-      await using stage = await Stage.open(create);
-      (await stage.handOver(delivered)).settle({ type: "delivered" });
-      await stage.giveUp([dead]);
-    }
-
-    await using stage = await Stage.open(reopen);
-    stage.hold();
-    assert.equal(await stage.outbox.add(delivered), "duplicate");
-    assert.equal(await stage.outbox.add(dead), "duplicate");
-    await until(() => stage.outbox.counts().dead.rejected === 1, "the dead letter was not counted");
-    assert.deepEqual(
-      (await stage.outbox.deadLetters.list()).map(({ id, message }) => ({ id, message })),
-      [{ id: dead.id, message: REJECTED.message }],
-    );
   });
 
   it("stores an event once when two processes add it", async ([one, other]) => {
