@@ -140,6 +140,30 @@ export function testPromises(
     expect(herd.length).toBeLessThanOrEqual(60);
   }
 
+  /**
+   * Events of one kind, one at each tick, while the service gives some visitors' a bad answer; and
+   * payments once a second. Resolves to how long each of both waited, in milliseconds.
+   */
+  async function waitsBeside(
+    bad: Reply,
+    kind: EventKind,
+    poison: { atFirst?: number; ticks: number; tickMs: number; every?: number; thenMs?: number },
+  ) {
+    const { atFirst = 0, ticks, tickMs, every = Number.POSITIVE_INFINITY, thenMs = 5 * SECOND_MS } = poison;
+    const { clock, track, waits, settled } = start((call) => (isPoison(call) ? bad : yes));
+    for (let n = 0; n < atFirst; n++) await track(kind, `poison-${n}`);
+    const events: OutboxEvent[] = [];
+    const payments: OutboxEvent[] = [];
+    for (let n = 1; n <= ticks; n++) {
+      if (n % every === 0) await track(kind, `poison-later-${n}`);
+      events.push(await track(kind));
+      if (kind !== "payment" && (n * tickMs) % SECOND_MS === 0) payments.push(await track("payment"));
+      await clock.pass(tickMs);
+    }
+    await clock.pass(thenMs);
+    return { waits: waits(events), ofPayments: waits(payments), dead: (await settled()).dead };
+  }
+
   group("some visitors", "a service that gives some visitors' events, for ever,", () => {
     const ofStatus = (status: number): [string, Reply] => [`${status}`, says(status)];
     // Of the first four, no two mean the same.
@@ -153,20 +177,11 @@ export function testPromises(
     it.each(answers.slice(0, kinds))(
       "%s, and takes the others: each of these within 5 s, at other endpoints within 1 s",
       async (_n, bad) => {
-        for (const number of strangers) {
-          const { clock, track, waits } = start((call) => (isPoison(call) ? bad : yes));
-          for (let n = 0; n < number; n++) await track("click", `poison-${n}`);
-          const clicks: OutboxEvent[] = [];
-          const payments: OutboxEvent[] = [];
-          for (let second = 0; second < 1.5 * rounds; second++) {
-            if (second % 20 === 19) await track("click", `poison-later-${second}`);
-            clicks.push(await track("click"));
-            payments.push(await track("payment"));
-            await clock.pass(SECOND_MS);
-          }
-          await clock.pass(5 * SECOND_MS);
-          expect(longest(waits(clicks))).toBeLessThanOrEqual(5 * SECOND_MS);
-          expect(longest(waits(payments))).toBeLessThanOrEqual(SECOND_MS);
+        for (const atFirst of strangers) {
+          const rates = { ticks: 1.5 * rounds, tickMs: SECOND_MS, every: 20 };
+          const { waits, ofPayments } = await waitsBeside(bad, "click", { atFirst, ...rates });
+          expect(longest(waits)).toBeLessThanOrEqual(5 * SECOND_MS);
+          expect(longest(ofPayments)).toBeLessThanOrEqual(SECOND_MS);
         }
       },
     );
@@ -189,48 +204,27 @@ export function testPromises(
     it.each(answers.slice(0, kinds).filter(([name]) => !mayBeTaken.has(name)))(
       "%s to payments, and takes others': each of these within 5 s",
       async (_n, bad) => {
-        const { clock, track, waits } = start((call) => (isPoison(call) ? bad : yes));
-        for (let n = 0; n < Math.min(20, many / 4); n++) await track("payment", `poison-${n}`);
-        const payments: OutboxEvent[] = [];
-        for (let n = 0; n < rounds; n++) {
-          payments.push(await track("payment"));
-          await clock.pass(MINUTE_MS / 4);
-          await track("payment", `poison-later-${n}`);
-        }
-        await clock.pass(5 * SECOND_MS);
-        expect(longest(waits(payments))).toBeLessThanOrEqual(5 * SECOND_MS);
+        const rates = { atFirst: Math.min(20, many / 4), ticks: rounds, tickMs: MINUTE_MS / 4, every: 1 };
+        const { waits } = await waitsBeside(bad, "payment", rates);
+        expect(longest(waits)).toBeLessThanOrEqual(5 * SECOND_MS);
       },
     );
 
     it("silence, and takes the others: of these 99 of 100 within one attempt's time and 5 s, at other endpoints each within 1 s", async () => {
-      for (const number of strangers) {
-        const { clock, track, waits } = start((call) => (isPoison(call) ? hanging : yes));
-        for (let n = 0; n < number; n++) await track("click", `poison-${n}`);
-        const clicks: OutboxEvent[] = [];
-        const payments: OutboxEvent[] = [];
-        for (let n = 0; n < 8 * rounds; n++) {
-          clicks.push(await track("click"));
-          if (n % 10 === 0) payments.push(await track("payment"));
-          await clock.pass(SECOND_MS / 5);
-        }
-        await clock.pass(MINUTE_MS);
-        expect(share(waits(clicks), (ms) => ms <= 15 * SECOND_MS)).toBeGreaterThanOrEqual(0.99);
-        expect(longest(waits(clicks))).toBeLessThan(MINUTE_MS);
-        expect(longest(waits(payments))).toBeLessThanOrEqual(SECOND_MS);
+      for (const atFirst of strangers) {
+        const rates = { ticks: 8 * rounds, tickMs: SECOND_MS / 5, thenMs: MINUTE_MS };
+        const { waits, ofPayments } = await waitsBeside(hanging, "click", { atFirst, ...rates });
+        expect(share(waits, (ms) => ms <= 15 * SECOND_MS)).toBeGreaterThanOrEqual(0.99);
+        expect(longest(waits)).toBeLessThan(MINUTE_MS);
+        expect(longest(ofPayments)).toBeLessThanOrEqual(SECOND_MS);
       }
     });
 
     it("silence to payments: the others' within one attempt's time and 5 s", async () => {
-      const { clock, track, waits, settled } = start((call) => (isPoison(call) ? hanging : yes));
-      const payments: OutboxEvent[] = [];
-      for (let n = 0; n < 200; n++) {
-        if (n % 20 === 0) await track("payment", `poison-${n}`);
-        payments.push(await track("payment"));
-        await clock.pass(SECOND_MS);
-      }
-      await clock.pass(MINUTE_MS);
-      expect(longest(waits(payments))).toBeLessThanOrEqual(15 * SECOND_MS);
-      expect((await settled()).dead.unconfirmed).toBe(10);
+      const rates = { ticks: 200, tickMs: SECOND_MS, every: 20, thenMs: MINUTE_MS };
+      const { waits, dead } = await waitsBeside(hanging, "payment", rates);
+      expect(longest(waits)).toBeLessThanOrEqual(15 * SECOND_MS);
+      expect(dead.unconfirmed).toBe(10);
     });
   });
 
