@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { type Claim, UNTRIED } from "../../src/outbox/claim.js";
 import type { DurableStorage } from "../../src/outbox/durable.js";
 import { sample } from "../contract/samples.js";
@@ -53,22 +53,6 @@ function startOne(settle: DurableStorage<Claim>["settle"], clock = new FakeClock
   outbox.wake();
   return { outbox, told };
 }
-
-test.each([
-  { answer: false, expected: [] },
-  { answer: undefined, expected: ["delivered"] },
-])(
-  "listeners get a verdict unless `settle` says that it had no effect: $answer",
-  async ({ answer, expected }) => {
-    const settle = vi.fn(async () => answer);
-    const { outbox, told } = startOne(settle);
-    await expect.poll(() => settle.mock.calls).toHaveLength(1);
-
-    await outbox.close();
-
-    expect(told).toEqual(expected);
-  },
-);
 
 test.each([
   { closes: "while the store fails", works: false, expected: [] },

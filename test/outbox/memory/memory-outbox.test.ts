@@ -12,6 +12,7 @@ import { FakeClock } from "../../helpers/fake-clock.js";
 import { heapAtRest } from "../../helpers/heap.js";
 import { makeEvent } from "../../helpers/virtual-delivery.js";
 
+const DIED: Verdict = { type: "dead", reason: "rejected", attempts: 1 };
 const silent: OutboxObserver = { dropped() {}, degraded() {}, recovered() {} };
 
 /** An outbox whose events are held by their delivery until the test says what became of each. */
@@ -53,11 +54,10 @@ describe("a memory outbox that is full", () => {
   it.each(["click", "payment"] as const)("keeps dead %ss within half of its bytes", async (kind) => {
     const maxBytes = 8 * 1024 * 1024;
     const { add, outbox, settle, dropped } = start({ maxBytes, maxDeadLetters: 100_000 }, 1);
-    const died = { type: "dead", reason: "rejected", attempts: 1, message: "no such program" } as const;
     const before = await heapAtRest();
     for (let nth = 0; dropped.length === 0; nth++) {
       await add(kind, { clickId: `click-${nth}`, sessionId: `session-${nth}` });
-      await settle({ ...died });
+      await settle({ ...DIED, message: "no such program" });
     }
     const taken = (await heapAtRest()) - before;
     expect(dropped).toEqual([`${kind} dead-letters-full`]);
@@ -68,13 +68,12 @@ describe("a memory outbox that is full", () => {
 
   it("drops all dead clicks that a large dead letter takes the space of, and no payment", async () => {
     const { add, outbox, settle, dropped } = start({ maxBytes: 10_000 }, 1);
-    const died = { type: "dead", reason: "rejected", attempts: 1 } as const;
     for (const kind of ["payment", "click", "click", "click"] as const) {
       await add(kind);
-      await settle(died);
+      await settle(DIED);
     }
     await add("click");
-    await settle({ ...died, message: "m".repeat(2_500) });
+    await settle({ ...DIED, message: "m".repeat(2_500) });
     expect(dropped).toEqual(["click dead-letters-full", "click dead-letters-full"]);
     expect((await outbox.deadLetters.list()).map(({ kind }) => kind)).toEqual(["payment", "click", "click"]);
   });
@@ -82,7 +81,7 @@ describe("a memory outbox that is full", () => {
   it("sheds no dead letter if it is full of events, and not of bytes", async () => {
     const { add, outbox, settle, dropped } = start({ maxEvents: 2 }, 1);
     await add("click");
-    await settle({ type: "dead", reason: "rejected", attempts: 1 });
+    await settle(DIED);
     expect(await add("registration")).toBe("queued");
     expect(await add("click")).toBe("queued");
     expect(await add("payment")).toBe("queued");
@@ -146,7 +145,7 @@ describe("a memory outbox that is full", () => {
       { type: "delivered" },
       retryIn(1_000),
       { type: "release" },
-      { type: "dead", reason: "rejected", attempts: 1 },
+      DIED,
     );
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(kinds, visitors, verdicts), { maxLength: 60 }), async (steps) => {
@@ -207,7 +206,7 @@ describe("a memory outbox", () => {
     const { outbox, settle } = start({}, 1);
     const [payment, registration] = [makeEvent("payment", {}, 1), makeEvent("registration", {}, 1)];
     await outbox.add(payment);
-    await settle({ type: "dead", reason: "rejected", attempts: 1 });
+    await settle(DIED);
     for (const event of [makeEvent("payment", {}, 2), registration]) await outbox.add(event);
     const erased = outbox.erase({ email: "1@shop.example" });
     // Until its search waits for what comes from outside.
