@@ -1,10 +1,9 @@
 import type { EventKind, OutboxEvent } from "../conversion/events.js";
 import type { AmbiguousPolicy } from "../conversion/kinds.js";
-import type { EndpointState } from "../journal/notices.js";
-import type { Claim, Deliver, Verdict } from "../outbox/claim.js";
+import type { Claim, Verdict } from "../outbox/claim.js";
 import type { Attempt } from "../service/attempt.js";
 import { callFor } from "../service/calls.js";
-import { byEndpoint, type Endpoint, kindOf } from "../service/endpoints.js";
+import { byEndpoint, kindOf } from "../service/endpoints.js";
 import { detached } from "../shared/own-context.js";
 import { detailsOf } from "./details.js";
 import type { Ticket } from "./endpoint-health.js";
@@ -33,12 +32,7 @@ export interface DeliveryOptions extends WatchOptions {
   readonly random?: () => number;
 }
 
-export interface Delivery extends Deliver {
-  readonly inFlight: number;
-  readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
-  /** Begins no more attempts. Events that were not sent stay for the next process. */
-  stop(): void;
-}
+export type Delivery = ReturnType<typeof createDelivery>;
 
 const NONE = { limit: 0, lanes: [] };
 
@@ -49,7 +43,7 @@ const NO_STATUS =
   'are not reported until it does; check `baseUrl`, or set `confirmReferral: "never"`';
 
 /** Delivers events to the service as far as the health of its endpoints allows. */
-export function createDelivery(options: DeliveryOptions): Delivery {
+export function createDelivery(options: DeliveryOptions) {
   const { transport, calls, keyOf, concurrency, maxAgeMs, ambiguous, journal, hide, clock } = options;
   const { random = Math.random, confirmReferral: mode = "never" } = options;
   const isHeld = (kind: EventKind) => ambiguous[kind] === "hold";
@@ -167,6 +161,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     get endpoints() {
       return watch.endpoints;
     },
+    /** Begins no more attempts. Events that were not sent stay for the next process. */
     stop() {
       stopped = true;
       watch.stop();

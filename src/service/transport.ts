@@ -28,14 +28,7 @@ interface SendOptions {
   readonly isOfHost?: boolean;
 }
 
-export interface Transport {
-  /** Loads what the first attempt would wait for, if events will be sent. */
-  prepare(): void;
-  send(call: Call, options?: SendOptions): Promise<Attempt>;
-  /** Ends all attempts. Each resolves with what is known of it. */
-  abort(): void;
-  close(): Promise<void>;
-}
+export type Transport = ReturnType<typeof createTransport>;
 
 // If a timer fires later than this, the whole process stood still.
 const TOLERANCE_MS = 1_000;
@@ -55,8 +48,8 @@ const stoodStill = () =>
  *
  * @throws OptionsError if the environment's proxy has no usable address.
  */
-export function createTransport(options: TransportOptions): Transport {
-  const { baseUrl, timeoutMs, clock } = options;
+export function createTransport(options: TransportOptions) {
+  const { baseUrl, timeoutMs, headers, clock } = options;
   const prefix = withoutTrailingSlashes(baseUrl.pathname);
   const underWay = new LinkedList<AttemptHandler>();
   const connections = createConnections(options);
@@ -75,11 +68,13 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   return {
+    /** Loads what the first attempt would wait for, if events will be sent. */
     prepare: connections.prepare,
-    send(call, { mayLeave = () => true, bodyMs = timeoutMs, isOfHost = false } = {}) {
+    send(call: Call, options: SendOptions = {}): Promise<Attempt> {
+      const { mayLeave = () => true, bodyMs = timeoutMs, isOfHost = false } = options;
       let request: Dispatcher.DispatchOptions;
       try {
-        request = { origin: baseUrl.origin, ...requestFor(call, prefix, options.headers) };
+        request = { origin: baseUrl.origin, ...requestFor(call, prefix, headers) };
       } catch (error) {
         return Promise.resolve(unsendable(errorFrom(error)));
       }
@@ -123,12 +118,13 @@ export function createTransport(options: TransportOptions): Transport {
         watchTurn();
       });
     },
-    abort() {
+    /** Ends all attempts. Each resolves with what is known of it. */
+    abort(): void {
       afterTick(() => {
         for (const attempt of [...underWay]) attempt.stop(aborted());
       });
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([connections.close(), connectionsOfHost.close()]);
     },
   };
