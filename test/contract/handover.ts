@@ -51,7 +51,8 @@ export function testHandover(it: StageTests): void {
       maybeTaken: true,
       triedAt: 1_700_000_000_000,
     };
-    const [retry, delivered] = [{ type: "retry", inMs: 5, history }, { type: "delivered" }] as const;
+    const retry = { type: "retry", inMs: 5, history } as const;
+    const delivered = { type: "delivered", leadId: 7 } as const;
 
     (await stage.handOver(event)).settle(retry);
     const { live, settle } = await stage.delivery.next();

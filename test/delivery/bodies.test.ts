@@ -1,7 +1,6 @@
-import { createServer } from "node:http";
 import type { Notices } from "express-affiliate";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Behaviour, closedPort, faultyService } from "../helpers/faulty-service.js";
+import { type Behaviour, faultyService } from "../helpers/faulty-service.js";
 import { pay } from "../helpers/pay.js";
 import { startService } from "../helpers/service.js";
 import { startTracker } from "../helpers/tracker.js";
@@ -58,23 +57,6 @@ describe("the status endpoint's answer", () => {
     service.onRequest = late(200, '{"hasAffiliate":true}');
     await expect.poll(() => tracker.stats().delivered, { timeout: 10_000 }).toBe(1);
     expect(service.requests.map(({ method }) => method)).toEqual(["GET", "GET", "POST"]);
-  });
-
-  it("shows that the service is there again as soon as it begins", async () => {
-    const port = await closedPort();
-    const tracker = startTracker({ baseUrl: `http://127.0.0.1:${port}`, delivery });
-    const paused = new Promise((resolve) => tracker.on("paused", resolve));
-    await pay(tracker);
-    await paused;
-    const service = createServer(({ method }, res) => {
-      if (method === "GET") res.writeHead(200).write("{");
-      else res.end("{}");
-    }).listen(port, "127.0.0.1");
-    onTestFinished(() => {
-      service.closeAllConnections();
-      service.close();
-    });
-    await expect.poll(() => tracker.stats().delivered, { timeout: 15_000 }).toBe(1);
   });
 
   it("is waited for as long as the host allows if the host has asked", async () => {

@@ -6,7 +6,7 @@ import { answering, closedPort, faultyService, hangingUp } from "../helpers/faul
 import { pay } from "../helpers/pay.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startTracker } from "../helpers/tracker.js";
-import { says, startDelivery, yes } from "../helpers/virtual-delivery.js";
+import { says, startDelivery } from "../helpers/virtual-delivery.js";
 
 const HOUR_MS = 3_600_000;
 
@@ -48,18 +48,6 @@ describe("a dead letter", () => {
     const [letter] = await tracker.deadLetters.list();
     expect(letter).toMatchObject({ reason: "unconfirmed", code: "UND_ERR_SOCKET", attempts: 1 });
     expect(letter).not.toHaveProperty("status");
-  });
-
-  it("that had expired gets its whole time again", async () => {
-    const { clock, service, add, outbox } = startDelivery({ maxAgeMs: HOUR_MS, reply: () => says(500) });
-    const { id } = await add("payment", { sessionId: "a" });
-    await clock.pass(2 * HOUR_MS);
-    expect(outbox.counts().dead.expired).toBe(1);
-    await outbox.deadLetters.retry(id);
-    await clock.pass(HOUR_MS / 2);
-    service.reply = () => yes;
-    await clock.pass(HOUR_MS / 2);
-    expect(service.taken).toEqual([id]);
   });
 
   it("stays where it is when the outbox has no room to retry it", async () => {

@@ -18,7 +18,7 @@ const startPoisoned = (reply: Reply) =>
   startDelivery({ reply: ({ body }) => (Object(body).sessionId === "poison" ? reply : yes) });
 
 describe("an outage of the origin", () => {
-  it("begins after three attempts without a connection, of whatever endpoint, and pauses all of them", async () => {
+  it("begins after three attempts without a connection, and pauses all endpoints; the status endpoint is asked after 1 s, a tenth of its length later, once a minute at last", async () => {
     const rig = startDelivery({ concurrency: 1, reply: () => refused });
     await addMany(rig, 20, "payment");
     await rig.clock.pass(HOUR_MS);
@@ -27,12 +27,6 @@ describe("an outage of the origin", () => {
     const states = Object.values(rig.delivery.endpoints).map(({ state }) => state);
     expect(new Set(states)).toEqual(new Set(["paused"]));
     expect(rig.delivery.endpoints.click).toMatchObject({ reason: "unreachable" });
-  });
-
-  it("is looked at by the status endpoint: every second at first, a tenth of its length later, once a minute at last", async () => {
-    const rig = startDelivery({ concurrency: 1, reply: () => refused });
-    await addMany(rig, 5);
-    await rig.clock.pass(HOUR_MS);
     const at = rig.service.probes.map((probe) => probe.at);
     const rests = at.slice(1).map((time, n) => (time - (at[n] as number)) / SECOND_MS);
     expect(rests.slice(0, 5).every((rest) => rest > 0.99 && rest < 1.1)).toBe(true);
@@ -147,24 +141,6 @@ describe("an event that is refused", () => {
     },
   );
 
-  it("as all others are is none, however often, and the log names the key or the address", async () => {
-    for (const [status, remedy] of [
-      [401, /check `apiKey`/],
-      [404, /check `baseUrl`/],
-    ] as const) {
-      const rig = startDelivery({ reply: () => says(status) });
-      await addMany(rig, 100, "payment");
-      await rig.clock.pass(HOUR_MS);
-      expect(rig.outbox.counts()).toMatchObject({ queued: 100, dead: { rejected: 0 } });
-      expect(rig.lines).not.toEqual([]);
-      expect(rig.lines.every((line) => remedy.test(line))).toBe(true);
-      expect(rig.lines.length).toBeLessThanOrEqual(2);
-      rig.service.reply = () => yes;
-      await rig.clock.pass(2 * MINUTE_MS);
-      expect(rig.service.taken).toHaveLength(100);
-    }
-  });
-
   it("as all others are, since the clock was set back, is none, though others passed before", async () => {
     const rig = startDelivery();
     await addMany(rig, 1, "payment");
@@ -181,12 +157,18 @@ describe("an event that is refused", () => {
     expect(rig.service.taken).toHaveLength(4);
   });
 
-  it("is reported although there is only that one, if nothing has been taken", async () => {
-    const rig = startDelivery({ reply: () => says(401) });
-    await rig.add("payment", { sessionId: "s" });
-    await rig.clock.pass(SECOND_MS);
-    expect(rig.lines).toEqual([expect.stringMatching(/lead\/payment refuses events: .*check `apiKey`/)]);
-  });
+  it.each([
+    [401, /lead\/payment refuses events: .*check `apiKey`/],
+    [404, /lead\/payment refuses events: .*check `baseUrl`/],
+  ])(
+    "with %i is reported although there is only that one, if nothing has been taken",
+    async (status, line) => {
+      const rig = startDelivery({ reply: () => says(status) });
+      await rig.add("payment", { sessionId: "s" });
+      await rig.clock.pass(SECOND_MS);
+      expect(rig.lines).toEqual([expect.stringMatching(line)]);
+    },
+  );
 });
 
 it.each([16, 64])(
@@ -222,15 +204,6 @@ describe("a gateway that answers 502 or 504", () => {
     await rig.clock.pass(MINUTE_MS + SECOND_MS);
     expect(rig.service.taken).toHaveLength(100);
     expect(rig.noticesOf("resumed")).toMatchObject([{ scope: "origin" }]);
-  });
-
-  it("is found out by clicks before a payment is risked", async () => {
-    const rig = startDelivery({ reply: () => says(502) });
-    await addMany(rig, 30);
-    await rig.clock.pass(MINUTE_MS);
-    await addMany(rig, 100, "payment");
-    await rig.clock.pass(24 * HOUR_MS);
-    expect(rig.outbox.counts().dead.unconfirmed).toBe(0);
   });
 
   it("to payments alone pauses their endpoint, not the origin", async () => {

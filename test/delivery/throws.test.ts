@@ -1,12 +1,8 @@
 import type { EventKind } from "express-affiliate";
 import { describe, expect, it } from "vitest";
-import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";
-import { createDelivery } from "../../src/delivery/delivery.js";
-import { createJournal } from "../../src/journal/journal.js";
-import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import { callsFor } from "../../src/service/calls.js";
 import { FakeClock } from "../helpers/fake-clock.js";
-import { makeEvent, VirtualService, yes } from "../helpers/virtual-delivery.js";
+import { startDelivery, VirtualService, yes } from "../helpers/virtual-delivery.js";
 
 const KINDS: readonly EventKind[] = ["click", "registration", "payment"];
 
@@ -16,16 +12,14 @@ function started() {
   const service = new VirtualService(clock, ({ method }) =>
     method === "GET" ? { ...yes, body: { hasAffiliate: true } } : yes,
   );
-  const outbox = memoryOutbox({}, clock);
   const calls = callsFor(1);
   let armed: string | undefined;
   function fire(seam: string): void {
     if (seam === armed) throw new Error(`thrown by ${seam}`);
   }
 
-  const delivery = createDelivery({
-    ...{ concurrency: 8, maxAgeMs: 72 * 3_600_000, confirmReferral: "always" },
-    ...{ ambiguous: IF_MAYBE_TAKEN, clock, hide: (text) => text, random: () => 0.5 },
+  const rig = startDelivery({
+    ...{ clock, service, confirmReferral: "always" },
     transport: {
       async send(call, options) {
         fire(`${call.method}, unsent`);
@@ -45,20 +39,15 @@ function started() {
       fire("the call");
       return id;
     },
-    journal: createJournal({ clock, logger: { warn() {}, error() {} } }),
-    onCapacity: () => outbox.wake(),
   });
-  outbox.start(delivery, { dropped() {}, degraded() {}, recovered() {} });
   let number = 0;
   async function add(kind: EventKind, seam?: string) {
     armed = seam;
-    const nth = number++;
-    const event = makeEvent(kind, { clickId: `c${nth}`, sessionId: `s${nth}` }, nth, clock.now());
-    await outbox.add(event);
+    const { id } = await rig.add(kind, { clickId: `c${number}`, sessionId: `s${number++}` });
     await clock.pass(1_000);
-    return event.id;
+    return id;
   }
-  return { clock, service, outbox, delivery, add };
+  return { ...rig, add };
 }
 
 describe("whatever throws in an attempt", () => {

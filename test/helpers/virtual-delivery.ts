@@ -95,15 +95,11 @@ function attemptFrom(reply: Reply): Attempt {
   return { type: "answer", status, body, ...(retryAfter !== undefined && { retryAfter }) };
 }
 
-export interface VirtualOptions
-  extends Partial<
-    Pick<DeliveryOptions, "concurrency" | "maxAgeMs" | "ambiguous" | "hide" | "confirmReferral">
-  > {
+export interface VirtualOptions extends Partial<Omit<DeliveryOptions, "clock">> {
   readonly reply?: (call: Call) => Reply;
   readonly outbox?: MemoryOutboxOptions;
   /** Default: a memory outbox with the bounds above. */
   readonly createOutbox?: (clock: FakeClock) => Outbox;
-  readonly random?: () => number;
   /** Those of another process on the same storage. */
   readonly clock?: FakeClock;
   readonly service?: VirtualService;

@@ -280,6 +280,8 @@ export function testOperations<Pool>(
     for (const outbox of [stage.outbox, restarted]) expect(await known(outbox)).toEqual(held);
     stage.release();
 
+    (await stage.handOver(sample("payment"))).settle({ type: "delivered", isSkipped: true });
+    await stage.empty();
     const { settle } = await stage.handOver(sample("payment"));
     expect(await known(stage.outbox)).toEqual(held);
     expect(await known(restarted)).toEqual({ ...held, underWay: [expect.any(Number)] });
