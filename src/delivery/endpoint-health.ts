@@ -14,12 +14,17 @@ export interface Ticket {
   isOpen: boolean;
 }
 
-export interface Failure {
+/** What an attempt says of the service. */
+export interface Finding {
+  /** `pass`: an event was read and decided on. `nothing`: all that it says is about its event. */
+  readonly type: "pass" | "failure" | "pause" | "unreachable" | "nothing";
   readonly visitor: string;
   readonly reason: PauseReason;
   /** Whether the event may have been taken. */
   readonly isAmbiguous: boolean;
   readonly isOfGateway: boolean;
+  /** How long a pause is asked for. */
+  readonly forMs: number;
 }
 
 /** A new event was never tried, and has been its visitor's next event for no longer than this. */
@@ -207,7 +212,7 @@ export class EndpointHealth {
   }
 
   /** The endpoint did not take an event. Returns whether that may be the event's own fault. */
-  fail(ticket: Ticket, { visitor, reason, isAmbiguous }: Failure, now: number): boolean {
+  fail(ticket: Ticket, { visitor, reason, isAmbiguous }: Finding, now: number): boolean {
     this.#endThrottle(now);
     if (now - ticket.beganAt >= this.#patienceMs) this.#suspectUntil = now + SUSPECT_MS;
     const isCostly = isAmbiguous && this.#holdsAmbiguous;

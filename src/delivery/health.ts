@@ -1,16 +1,8 @@
 import type { Capacity, Lane } from "../outbox/claim.js";
 import { byEndpoint, type Endpoint } from "../service/endpoints.js";
-import { EndpointHealth, type Failure, type Ticket } from "./endpoint-health.js";
+import { EndpointHealth, type Finding, type Ticket } from "./endpoint-health.js";
 import type { Pause } from "./outage.js";
 import { PROBES_APART_MS, probeMs } from "./when-again.js";
-
-/** What an attempt says of the service. */
-export interface Finding extends Failure {
-  /** `pass`: an event was read and decided on. `nothing`: all that it says is about its event. */
-  readonly type: "pass" | "failure" | "pause" | "unreachable" | "nothing";
-  /** How long a pause is asked for. */
-  readonly forMs: number;
-}
 
 /** What the status endpoint said. `sick`: 5xx, or a pause. `gateway`: see `isOfGateway`. */
 export type StatusAnswer = "well" | "sick" | "gateway" | "silent" | "unreachable";

@@ -4,7 +4,7 @@ import type { Claim, History, Verdict } from "../outbox/claim.js";
 import type { DeathReason } from "../outbox/dead-letters.js";
 import type { Attempt } from "../service/attempt.js";
 import type { Details } from "./details.js";
-import type { Finding } from "./health.js";
+import type { Finding } from "./endpoint-health.js";
 import { isOfGateway, type Outcome, pauseReasonOf } from "./outcome.js";
 import { backoffMs } from "./when-again.js";
 
