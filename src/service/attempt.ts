@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { errorCodeOf } from "../shared/errors.js";
 import type { ListLinks } from "../shared/linked-list.js";
-import { type BodyHeaders, errorStatusOf, LONGEST_BODY, readBody } from "./body.js";
+import { errorStatusOf, LONGEST_BODY, readBody } from "./body.js";
 
 // Undici ends such a connection with this code, and calls it a bad response.
 const UNASKED_CONTINUE =
@@ -86,7 +86,8 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, ListLinks<Att
   #controller: Dispatcher.DispatchController | undefined;
   #stopped: Error | undefined;
   #head: Pick<Answer, "status" | "retryAfter" | "date"> | undefined;
-  #bodyHeaders: BodyHeaders = {};
+  #contentType = "";
+  #encodings = "";
   #chunks: Buffer[] = [];
   #length = 0;
 
@@ -116,10 +117,8 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, ListLinks<Att
   ): void {
     if (status < 200) return;
     this.#head = { status, retryAfter: firstOf(headers["retry-after"]), date: firstOf(headers.date) };
-    this.#bodyHeaders = {
-      "content-type": firstOf(headers["content-type"]),
-      "content-encoding": [headers["content-encoding"]].flat().join(),
-    };
+    this.#contentType = firstOf(headers["content-type"]) ?? "";
+    this.#encodings = [headers["content-encoding"]].flat().join();
     this.#options.onHead();
   }
 
@@ -154,7 +153,7 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, ListLinks<Att
     }
     const { status } = this.#head;
     const bytes = Buffer.concat(this.#chunks).subarray(0, LONGEST_BODY);
-    const { json: body, isPage } = readBody(bytes, this.#bodyHeaders);
+    const { json: body, isPage } = readBody(bytes, this.#contentType, this.#encodings);
     if (status >= 300) {
       onEnd({ type: "answer", body, ...this.#head });
     } else if (isPage) {

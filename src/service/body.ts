@@ -5,27 +5,16 @@ export const LONGEST_BODY = 64 * 1024;
 // A page is ten times as long as it is compressed; a thousand times is an attack.
 const LONGEST_DECODED = 16 * LONGEST_BODY;
 
-/** The headers that say how a body is to be read. */
-export interface BodyHeaders {
-  readonly "content-type"?: string | undefined;
-  readonly "content-encoding"?: string | undefined;
-}
-
-/** What the bytes of a body hold. */
-export interface Body {
-  /** `undefined` if they are no JSON. */
-  readonly json: unknown;
-  /** A page of HTML: no tracking service writes one, so something in between did. */
-  readonly isPage: boolean;
-}
-
-/** Reads a body, whole or cut. Never throws. */
-export function readBody(bytes: Buffer, headers: BodyHeaders): Body {
-  const text = decoded(decompressed(bytes, headers["content-encoding"] ?? ""), headers["content-type"] ?? "");
+/**
+ * Reads a body, whole or cut. Never throws. `json` is `undefined` if it is none. `isPage`: it is a
+ * page of HTML. No tracking service writes one, so something in between did.
+ */
+export function readBody(bytes: Buffer, contentType: string, encodings: string) {
+  const text = decoded(decompressed(bytes, encodings), contentType);
   try {
-    return { json: JSON.parse(text), isPage: false };
+    return { json: JSON.parse(text) as unknown, isPage: false };
   } catch {
-    return { json: undefined, isPage: isPage(text, headers["content-type"] ?? "") };
+    return { json: undefined, isPage: isPage(text, contentType) };
   }
 }
 

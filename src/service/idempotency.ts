@@ -1,19 +1,16 @@
 import { createHmac, createSecretKey, hkdfSync, randomBytes, randomUUID } from "node:crypto";
 import type { OutboxEvent } from "../conversion/events.js";
 
-/** In hex digits. */
-const LENGTH = 32;
-
-/** A random key, kept with an event that is reported without an API key. */
+/** A random key of 32 hex digits, kept with an event that is reported without an API key. */
 export function randomIdempotencyKey(): string {
   // `randomBytes` would take half of a report's time; Node makes many UUIDs at a time.
   return randomUUID().replaceAll("-", "");
 }
 
 /**
- * Gives an event's `Idempotency-Key`: the same for each attempt, and one that no stranger can
- * compute. (The id is a digest of what a stranger may guess: as key, it would let a stranger use up
- * the keys of payments to come.) Derived from the API key and the event's id; an event that was
+ * Gives an event's `Idempotency-Key`, 32 hex digits: the same for each attempt, and one that no
+ * stranger can compute. (The id is a digest of what a stranger may guess: as key, it would let a
+ * stranger use up the keys of payments to come.) Derived from the API key and the event's id; an event that was
  * reported without an API key has its own.
  */
 export function idempotencyKeys(apiKey: string | undefined): (event: OutboxEvent) => string {
@@ -23,5 +20,5 @@ export function idempotencyKeys(apiKey: string | undefined): (event: OutboxEvent
     Buffer.from(hkdfSync("sha256", input, "", "express-affiliate Idempotency-Key", 32)),
   );
   return ({ id, data }) =>
-    data.idempotencyKey ?? createHmac("sha256", subkey).update(id).digest("hex").slice(0, LENGTH);
+    data.idempotencyKey ?? createHmac("sha256", subkey).update(id).digest("hex").slice(0, 32);
 }

@@ -18,17 +18,14 @@ const LONGEST = 128;
  */
 export function amountFrom(given: unknown): number | string {
   const text = textOf(given);
-  const amount = typeof given === "number" ? given : isDecimal(text) ? Number(text) : Number.NaN;
+  const isDecimal = text !== undefined && text.length <= LONGEST && DECIMAL.test(text);
+  const amount = typeof given === "number" ? given : isDecimal ? Number(text) : Number.NaN;
   // Without the minus of a negative zero.
   if (amount >= 0 && amount < Number.POSITIVE_INFINITY) return withoutNoise(Math.abs(amount));
   const got =
     typeof given === "object" && text !== undefined ? `an object with the text ${shown(text)}` : shown(given);
   const hint = typeof given === "bigint" ? ": minor units?" : "";
   return `must be a decimal amount that is not negative, such as 19.9 or "19.90", got ${got}${hint}`;
-}
-
-function isDecimal(text = ""): boolean {
-  return text.length <= LONGEST && DECIMAL.test(text);
 }
 
 /** 59.7 for 59.699999999999996, which is binary noise. No decimal of 14 digits is changed. */
