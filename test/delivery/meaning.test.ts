@@ -1,5 +1,5 @@
 import type { EventKind } from "express-affiliate";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { hanging, type Reply, refused, says, startDelivery } from "../helpers/virtual-delivery.js";
 
 /** A payment whose first attempt ends like this, and whose second is answered 409. */
@@ -12,37 +12,30 @@ async function answeredTwice(first: Reply, kind: EventKind = "payment") {
   return rig.outbox.counts();
 }
 
-describe("a 409", () => {
-  it.each([408, 429, 503, 530])(
-    "after %i, which says that the event was not taken, is the proof that it was",
-    async (status) => {
-      expect(await answeredTwice(says(status))).toMatchObject({
-        queued: 0,
-        dead: { rejected: 0, unconfirmed: 0 },
-      });
-    },
-  );
+/** The dead letters after a 409 that proves it. */
+const TAKEN = { rejected: 0, unconfirmed: 0, expired: 0 };
 
-  it.each([502, 520])(
-    "after %i, which says nothing, is that proof for what may be sent again",
-    async (status) => {
-      expect(await answeredTwice(says(status), "click")).toMatchObject({ queued: 0, dead: { rejected: 0 } });
-    },
-  );
-
-  it.each(["click", "registration"] as const)("after silence is that proof for a %s", async (kind) => {
-    const dead = { rejected: 0, unconfirmed: 0 };
-    expect(await answeredTwice(hanging, kind)).toMatchObject({ queued: 0, dead });
-  });
-
-  it.each([
-    ["an attempt without a connection", refused],
-    ["a refusal", says(401)],
-    ["a request for a pause", says(429, { retryAfter: "1" })],
-  ])("after %s, which cannot have been taken, rejects the event", async (_name, first) => {
-    expect(await answeredTwice(first)).toMatchObject({ queued: 0, dead: { rejected: 1 } });
-  });
-});
+it.each<[string, Reply, EventKind, object]>([
+  // These say that the event was not taken.
+  ["408", says(408), "payment", TAKEN],
+  ["429", says(429), "payment", TAKEN],
+  ["503", says(503), "payment", TAKEN],
+  ["530", says(530), "payment", TAKEN],
+  // These say nothing, and the event may be sent again.
+  ["502", says(502), "click", TAKEN],
+  ["520", says(520), "click", TAKEN],
+  ["silence", hanging, "click", TAKEN],
+  ["silence", hanging, "registration", TAKEN],
+  // These cannot have taken it.
+  ["an attempt without a connection", refused, "payment", { ...TAKEN, rejected: 1 }],
+  ["a refusal", says(401), "payment", { ...TAKEN, rejected: 1 }],
+  ["a request for a pause", says(429, { retryAfter: "1" }), "payment", { ...TAKEN, rejected: 1 }],
+])(
+  "a 409 after %s proves that the event was taken, if it can have been: %o, a %s",
+  async (_name, first, kind, dead) => {
+    expect(await answeredTwice(first, kind)).toMatchObject({ queued: 0, dead });
+  },
+);
 
 it("delivery keeps a payment in doubt for the host to decide, whatever silence it met", async () => {
   for (const reply of [hanging, { ...hanging, afterMs: 5 }, says(504), says(520)]) {

@@ -3,16 +3,7 @@ import { createJournal } from "../../src/journal/journal.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 import { throwing } from "../helpers/throwing.js";
 import { makeEvent } from "../helpers/virtual-delivery.js";
-
-function startJournal() {
-  const clock = new FakeClock();
-  const lines: string[] = [];
-  const logger = {
-    warn: (line: string) => lines.push(`warn ${line}`),
-    error: (line: string) => lines.push(`error ${line}`),
-  };
-  return { clock, lines, journal: createJournal({ logger, clock }) };
-}
+import { startJournal } from "./helpers.js";
 
 const payment = makeEvent("payment", { sessionId: "s" }, 1);
 
@@ -65,14 +56,14 @@ it("a listener that throws keeps no other from hearing, and is named in the log"
   journal.emitter.on("delivered", (notice) => heard.push(notice));
   journal.delivered(payment, 2);
   expect(heard).toMatchObject([{ id: payment.id, kind: "payment", sessionId: "s", attempts: 2 }]);
-  expect(lines).toEqual(['warn express-affiliate: a listener of "delivered" threw: Error: mine']);
+  expect(lines).toMatchObject([{ level: "warn", text: 'a listener of "delivered" threw: Error: mine' }]);
 });
 
 it("an id that is none is told of, however many unknown fields strangers have sent", () => {
-  const { lines, journal } = startJournal();
+  const { texts, journal } = startJournal();
   for (let nth = 0; nth < 100; nth++) journal.notSent("payment", [`field${nth}`]);
   journal.noId("the cookie `svc_click_id`", "undefined");
-  expect(lines.at(-1)).toContain('the cookie `svc_click_id` is the text "undefined"');
+  expect(texts().at(-1)).toContain('the cookie `svc_click_id` is the text "undefined"');
 });
 
 describe("a wait for an event", () => {
@@ -116,10 +107,10 @@ it("a line about one event names it as the host does, and by its id", async () =
   journal.dead(payment, { reason: "rejected", attempts: 1, code: "422", message: "no" });
   journal.dropped("registration", "full", { event: registration });
   journal.dropped("click", "visitor-full", { event: click });
-  expect(lines).toEqual([
-    `warn express-affiliate: the payment "1" (${payment.id}) is now a dead letter: rejected 422 no`,
-    `warn express-affiliate: the registration "7" (${registration.id}) was dropped: the outbox is full, and a more urgent event came`,
-    `warn express-affiliate: the click (${click.id}) was dropped: too many clicks of its visitor wait, and a newer one came`,
+  expect(lines.map(({ level, text }) => `${level}: ${text}`)).toEqual([
+    `warn: the payment "1" (${payment.id}) is now a dead letter: rejected 422 no`,
+    `warn: the registration "7" (${registration.id}) was dropped: the outbox is full, and a more urgent event came`,
+    `warn: the click (${click.id}) was dropped: too many clicks of its visitor wait, and a newer one came`,
   ]);
 });
 

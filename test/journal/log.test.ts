@@ -1,19 +1,9 @@
 import type { DeathReason, EventKind } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createJournal } from "../../src/journal/journal.js";
 import { MOST_OF_A_KIND } from "../../src/journal/log.js";
-import { FakeClock } from "../helpers/fake-clock.js";
 import { makeEvent } from "../helpers/virtual-delivery.js";
-
-function startJournal() {
-  const clock = new FakeClock();
-  const lines: { readonly at: number; readonly text: string }[] = [];
-  const warn = (line: string) =>
-    lines.push({ at: clock.now(), text: line.replace("express-affiliate: ", "") });
-  const journal = createJournal({ logger: { warn, error: warn }, clock });
-  return { clock, lines, journal, texts: () => lines.map(({ text }) => text) };
-}
+import { startJournal } from "./helpers.js";
 
 const MISTAKES = [
   "`leadValue`: must be a decimal amount, got -5",

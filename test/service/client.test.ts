@@ -133,32 +133,22 @@ describe("client", () => {
     expect(received).toEqual([]);
   });
 
-  it("rejects with what the service's error body says", async () => {
-    const body = { error: "Unauthorized", message: "Invalid API key", status: 401 };
-    const { client } = await refusing(401, body);
+  const UNAUTHORIZED = { error: "Unauthorized", message: "Invalid API key", status: 401 };
+
+  it.each<[number, unknown, object, Record<string, string>?]>([
+    [401, UNAUTHORIZED, { ...UNAUTHORIZED, message: said("Invalid API key") }],
+    [200, { success: false, message: "unknown program" }, { message: said("unknown program") }],
+    [429, {}, { retryAfterMs: 120_000 }, { "retry-after": "120" }],
+    ...["", "<html>Bad gateway</html>", "{", "[]", "null", '{"error":{},"message":7}'].map(
+      (body): [number, string, object] => [
+        ...([418, body, { error: "418", message: said("the service answered 418") }] as const),
+      ],
+    ),
+  ])("rejects, when %i comes with %j, with %j", async (status, body, expected, headers) => {
+    const { client } = await refusing(status, body, headers);
     const error = await client.status("s1").catch((thrown) => thrown);
     expect(error).toBeInstanceOf(TrackingApiError);
-    expect(error).toMatchObject({ code: "ERR_AFFILIATE_API", ...body, message: said(body.message) });
-  });
-
-  it.each(["", "<html>Bad gateway</html>", "{", "[]", "null", '{"error":{},"message":7}'])(
-    "rejects with the status alone if the error body is %j",
-    async (body) => {
-      const { client } = await refusing(418, body);
-      const answer = { status: 418, error: "418", message: said("the service answered 418") };
-      await expect(client.status("s1")).rejects.toMatchObject(answer);
-    },
-  );
-
-  it("rejects when a 200 says `success: false`", async () => {
-    const { client } = await clientOf(() => ({ success: false, message: "unknown program" }));
-    const rejected = client.paymentLead({ customerEmail: "a@b.example", leadValue: 1 });
-    await expect(rejected).rejects.toMatchObject({ status: 200, message: said("unknown program") });
-  });
-
-  it("says how long the service asked to be left alone", async () => {
-    const { client } = await refusing(429, {}, { "retry-after": "120" });
-    await expect(client.status("s1")).rejects.toMatchObject({ status: 429, retryAfterMs: 120_000 });
+    expect(error).toMatchObject({ code: "ERR_AFFILIATE_API", status, ...expected });
   });
 
   it("says whether the request had left when no answer came", async () => {

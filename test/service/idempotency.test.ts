@@ -1,5 +1,5 @@
 import { createHash, createHmac, hkdfSync } from "node:crypto";
-import { memoryOutbox, type Outbox, type OutboxEvent } from "express-affiliate";
+import { memoryOutbox, type OutboxEvent } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { recordingOutbox } from "express-affiliate/testing";
 import { describe, expect, it } from "vitest";
@@ -57,10 +57,8 @@ describe("an Idempotency-Key", () => {
   });
 });
 
-/**
- * Without an API key, an outbox gives an event the same key after a restart; and shows it nowhere.
- */
-async function keepsKeys(reopen: () => Outbox | Promise<Outbox>): Promise<void> {
+it("a random Idempotency-Key is kept with its event on disk, the same after a restart, and shown nowhere", async () => {
+  const directory = scratchDirectory();
   let status = 500;
   const { url: baseUrl, posted } = await startService((_request, res) => {
     res.statusCode = status;
@@ -68,19 +66,20 @@ async function keepsKeys(reopen: () => Outbox | Promise<Outbox>): Promise<void> 
   });
   const logger = linesLogger();
   const told: object[] = [];
-  async function open() {
-    const tracker = startTracker({ baseUrl, apiKey: undefined, logger, outbox: await reopen() });
+  function open() {
+    const outbox = diskOutbox({ directory });
+    const tracker = startTracker({ baseUrl, apiKey: undefined, logger, outbox });
     for (const name of ["queued", "attempt", "retry", "dead", "delivered"] as const)
       tracker.on(name, (notice) => told.push(notice));
     return tracker;
   }
 
-  const first = await open();
+  const first = open();
   await first.trackPayment(payment, { sessionId: "s1" });
   await expect.poll(() => posted.length).toBeGreaterThan(1);
   await first.close();
   status = 400;
-  const second = await open();
+  const second = open();
   await expect.poll(() => second.stats().dead.rejected).toBe(1);
   const letters = await second.deadLetters.list();
   status = 200;
@@ -94,9 +93,4 @@ async function keepsKeys(reopen: () => Outbox | Promise<Outbox>): Promise<void> 
   expect(key).not.toBe(letters[0]?.id);
   expect(letters[0]?.event).toEqual({ ...payment, sessionId: "s1" });
   expect(JSON.stringify([told, logger.lines, letters, posted.map(({ body }) => body)])).not.toContain(key);
-}
-
-it("a random Idempotency-Key is kept with its event on disk, and shown nowhere", () => {
-  const directory = scratchDirectory();
-  return keepsKeys(() => diskOutbox({ directory }));
 });
