@@ -84,89 +84,67 @@ const signUpForm = `<form class="panel" method="post" action="/signup">
  * @param {{ products: readonly Product[], user: User | undefined, snippet: Snippet | undefined }}
  * page
  */
-export function homePage(page) {
-  return layout({
-    title: "Things for the house",
-    user: page.user,
-    body: `<h1>Things for a quiet house</h1>${shelf(page)}${page.snippet ? snippetTag(page.snippet) : ""}`,
-  });
+export function homePage({ products, user, snippet }) {
+  const body = `<h1>Things for a quiet house</h1>${shelf({ products, user })}${snippet ? snippetTag(snippet) : ""}`;
+  return layout({ title: "Things for the house", user, body });
 }
 
 /** @param {{ products: readonly Product[], user: User | undefined }} page */
-export function welcomePage(page) {
-  return layout({
-    title: "Welcome",
-    user: page.user,
-    body: `<h1>A friend sent you. Good taste, that friend.</h1>${shelf(page)}`,
-  });
+export function welcomePage({ products, user }) {
+  const body = `<h1>A friend sent you. Good taste, that friend.</h1>${shelf({ products, user })}`;
+  return layout({ title: "Welcome", user, body });
 }
 
-/** @param {{ order: Order }} page */
-export function checkoutPage({ order }) {
-  return layout({
-    title: "Checkout",
-    user: order.buyer,
-    body: `<h1>${html(order.product.name)}, ${money(order.total)}</h1>
-      <form class="panel" method="post" action="/checkout/${order.product.returnable ? "gateway" : "complete"}">
+/**
+ * A page about an order, for who has bought it.
+ *
+ * @param {string} title
+ * @param {(order: Order) => string} body
+ * @returns {(order: Order) => string}
+ */
+const orderPage = (title, body) => (order) => layout({ title, user: order.buyer, body: body(order) });
+
+export const checkoutPage = orderPage(
+  "Checkout",
+  ({ id, product, total }) => `<h1>${html(product.name)}, ${money(total)}</h1>
+      <form class="panel" method="post" action="/checkout/${product.returnable ? "gateway" : "complete"}">
         <p>Paid by the gateway of your imagination.</p>
-        <button name="order" value="${order.id}">Pay ${money(order.total)}</button>
+        <button name="order" value="${id}">Pay ${money(total)}</button>
       </form>`,
-  });
-}
+);
 
-/** @param {{ order: Order }} page */
-export function thanksPage({ order }) {
-  return layout({
-    title: "Thank you",
-    user: order.buyer,
-    body: `<h1>Thank you, ${html(order.buyer.name)}.</h1>
-      <p>Your ${html(order.product.name.toLowerCase())} is on its way. Reload this page: it is still one payment.</p>
-      <p>Order <code>${html(order.id)}</code></p>
-      ${order.product.monthly ? nextMonth(order) : ""}
-      ${order.product.returnable ? sendBack(order) : ""}
+export const thanksPage = orderPage(
+  "Thank you",
+  ({ id, product, buyer }) => `<h1>Thank you, ${html(buyer.name)}.</h1>
+      <p>Your ${html(product.name.toLowerCase())} is on its way. Reload this page: it is still one payment.</p>
+      <p>Order <code>${html(id)}</code></p>
+      ${product.monthly ? form("/next-month", id, "Let a month pass") : ""}
+      ${product.returnable ? form("/return", id, "Send it back") : ""}
       ${wayOn}`,
-  });
-}
+);
 
-/** @param {{ order: Order }} page */
-export function renewedPage({ order }) {
-  return layout({
-    title: "A month later",
-    user: order.buyer,
-    body: `<h1>A month has passed.</h1>
-      <p>The gateway has charged ${money(order.total)} and said so twice, by webhook. It is one payment, and the affiliate who sent
+export const renewedPage = orderPage(
+  "A month later",
+  ({ id, total }) => `<h1>A month has passed.</h1>
+      <p>The gateway has charged ${money(total)} and said so twice, by webhook. It is one payment, and the affiliate who sent
       you is credited with it.</p>
-      ${nextMonth(order)}
+      ${form("/next-month", id, "Let a month pass")}
       ${wayOn}`,
-  });
-}
+);
 
-/** @param {{ order: Order }} page */
-export function returnedPage({ order }) {
-  return layout({
-    title: "Returned",
-    user: order.buyer,
-    body: `<h1>Your ${html(order.product.name.toLowerCase())} is back.</h1>
-      <p>The gateway has refunded ${money(order.total)}. The payment was still waiting in the outbox, and is never reported.</p>
+export const returnedPage = orderPage(
+  "Returned",
+  ({ product, total }) => `<h1>Your ${html(product.name.toLowerCase())} is back.</h1>
+      <p>The gateway has refunded ${money(total)}. The payment was still waiting in the outbox, and is never reported.</p>
       ${wayOn}`,
-  });
-}
+);
 
 const wayOn = `<p><a href="/">Back to the shop</a></p>`;
 
-/** @param {Order} order */
-function nextMonth(order) {
-  return `<form class="panel" method="post" action="/next-month">
-    <button name="order" value="${html(order.id)}">Let a month pass</button>
+/** @param {string} action @param {string} order @param {string} label */
+const form = (action, order, label) => `<form class="panel" method="post" action="${action}">
+    <button name="order" value="${html(order)}">${label}</button>
   </form>`;
-}
-
-/** @param {Order} order */
-function sendBack(order) {
-  return `<form class="panel" method="post" action="/return">
-    <button name="order" value="${html(order.id)}">Send it back</button>
-  </form>`;
-}
 
 /** @param {string} message */
 export function errorPage(message) {

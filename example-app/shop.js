@@ -98,9 +98,7 @@ export function createShop({ tracker, gateway, snippet, recordsUrl }) {
     tracker.onRegistration(async (req, res) => {
       const { email, name } = req.body;
       if (!/^[^\s@]+@[^\s@]+$/.test(email ?? "") || !name) {
-        res
-          .status(400)
-          .send(errorPage("Please give us your name and an e-mail address that we can write to."));
+        fail(res, 400, "Please give us your name and an e-mail address that we can write to.");
         return; // → Nothing happened, so nothing is reported.
       }
       // → Kept on the user's row: payments will come when there is no browser to ask.
@@ -119,13 +117,10 @@ export function createShop({ tracker, gateway, snippet, recordsUrl }) {
   app.post("/checkout", (req, res) => {
     const buyer = currentUser(req);
     const product = products.find(({ id }) => id === req.body.product);
-    if (!buyer || !product) {
-      res.status(400).send(errorPage("Please sign up first, and choose something that we have."));
-      return;
-    }
+    if (!buyer || !product) return fail(res, 400, "Please sign up first, and choose something that we have.");
     const order = { id: randomUUID(), product, buyer, total: product.price, paid: false };
     orders.set(order.id, order);
-    res.send(checkoutPage({ order }));
+    res.send(checkoutPage(order));
   });
 
   // → Reload this page as often as you like: the order's id makes it one payment.
@@ -133,13 +128,10 @@ export function createShop({ tracker, gateway, snippet, recordsUrl }) {
     "/checkout/complete",
     tracker.onPayment((req, res) => {
       const order = orders.get(req.body.order);
-      if (!order) {
-        res.status(404).send(errorPage("We do not know this order."));
-        return;
-      }
+      if (!order) return fail(res, 404, "We do not know this order.");
       order.paid = true;
       const payment = { paymentId: order.id, customerEmail: order.buyer.email, leadValue: order.total };
-      res.send(thanksPage({ order }));
+      res.send(thanksPage(order));
       return payment;
     }),
   );
@@ -147,25 +139,19 @@ export function createShop({ tracker, gateway, snippet, recordsUrl }) {
   // What can be returned is paid through the gateway, whose webhook reports it.
   app.post("/checkout/gateway", async (req, res) => {
     const order = orders.get(req.body.order);
-    if (!order?.product.returnable) {
-      res.status(404).send(errorPage("We do not know this order."));
-      return;
-    }
+    if (!order?.product.returnable) return fail(res, 404, "We do not know this order.");
     if (!order.paid) {
       await gateway.charge(webhookOf(req), { id: order.id, customer: order.buyer.id, total: order.total });
       order.paid = true;
     }
-    res.send(thanksPage({ order }));
+    res.send(thanksPage(order));
   });
 
   app.post("/return", async (req, res) => {
     const order = orders.get(req.body.order);
-    if (!order?.paid || !order.product.returnable) {
-      res.status(404).send(errorPage("There is nothing to return."));
-      return;
-    }
+    if (!order?.paid || !order.product.returnable) return fail(res, 404, "There is nothing to return.");
     await gateway.refund(webhookOf(req), order.id);
-    res.send(returnedPage({ order }));
+    res.send(returnedPage(order));
   });
 
   // → The gateway calls, perhaps months later: no cookie, no session. The user's kept snapshot says
@@ -206,12 +192,9 @@ export function createShop({ tracker, gateway, snippet, recordsUrl }) {
   // Time travel, for the demonstration: the gateway charges for the next month.
   app.post("/next-month", async (req, res) => {
     const order = orders.get(req.body.order);
-    if (!order?.paid || !order.product.monthly) {
-      res.status(404).send(errorPage("There is no such subscription."));
-      return;
-    }
+    if (!order?.paid || !order.product.monthly) return fail(res, 404, "There is no such subscription.");
     await gateway.charge(webhookOf(req), { customer: order.buyer.id, total: order.total });
-    res.send(renewedPage({ order }));
+    res.send(renewedPage(order));
   });
 
   /** @param {import("express").Request} req */
@@ -220,6 +203,11 @@ export function createShop({ tracker, gateway, snippet, recordsUrl }) {
   }
 
   return app;
+}
+
+/** @param {import("express").Response} res @param {number} status @param {string} message */
+function fail(res, status, message) {
+  res.status(status).send(errorPage(message));
 }
 
 /** @param {import("express").Request} req */
