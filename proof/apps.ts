@@ -14,7 +14,7 @@ import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { App } from "./apps/shared/app.js";
 import { proveApp } from "./apps/shared/prove.js";
-import { startDatabases } from "./frameworks/databases.js";
+import { createDatabases } from "./frameworks/databases.js";
 import { commandLine } from "./shared/options.js";
 import { pack } from "./shared/packed.js";
 import { partsOf, runParts } from "./shared/run-parts.js";
@@ -36,7 +36,8 @@ const all = scratch(options.keep ? "the apps" : undefined);
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
 const tarball = options.tarball ? resolve(options.tarball) : await pack(all);
-let databases: ReturnType<typeof startDatabases> | undefined;
+const databases = createDatabases();
+const database = () => databases.create("postgres");
 
 await runParts<App>("apps", words.length > 0 ? words : chosen(), async (app, name) => {
   const folder = join(all, name);
@@ -46,13 +47,6 @@ await runParts<App>("apps", words.length > 0 ? words : chosen(), async (app, nam
     if (!options.keep) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 });
-
-async function database(): Promise<string> {
-  const none = { mysql: false, pgbouncer: false };
-  databases ??= startDatabases(none);
-  const { DATABASE_URL } = await (await databases).create(none);
-  return DATABASE_URL;
-}
 
 /** All, or those whose turn it is. */
 function chosen(): string[] {

@@ -12,7 +12,7 @@
  */
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { startDatabases } from "./frameworks/databases.js";
+import { createDatabases } from "./frameworks/databases.js";
 import { install, type Project, walk } from "./frameworks/project.js";
 import { recipes } from "./frameworks/recipes.js";
 import { commandLine } from "./shared/options.js";
@@ -48,11 +48,7 @@ function expressOf(name: string): readonly (4 | 5)[] {
 
 async function prove(): Promise<boolean> {
   const folder = scratch(options.keep ? "the projects" : undefined);
-  const needs = (what: "postgres" | "mysql" | "pgbouncer") => names.some((name) => recipes[name]?.[what]);
-  const databases =
-    needs("postgres") || needs("mysql")
-      ? await startDatabases({ mysql: needs("mysql"), pgbouncer: needs("pgbouncer") })
-      : undefined;
+  const databases = createDatabases();
   let passed = 0;
   let failed = 0;
   try {
@@ -68,8 +64,8 @@ async function prove(): Promise<boolean> {
       for (const project of projects) {
         const problem = await install(project, tarball);
         for (const [major, node] of nodes) {
-          const { postgres, mysql = false, pgbouncer = false } = recipes[project.name] ?? {};
-          const environment = postgres || mysql ? await databases?.create({ mysql, pgbouncer }) : undefined;
+          const { database } = recipes[project.name] ?? {};
+          const environment = database ? { DATABASE_URL: await databases.create(database) } : {};
           const { isRight, facts, output } = problem ?? (await walk(project, node, environment));
           const what = `${project.name} with Express ${project.express} on Node ${major}`;
           console.log(isRight ? `ok: ${what}, ${facts} facts` : `\n--- ${what} fails\n${output}`);
@@ -83,6 +79,6 @@ async function prove(): Promise<boolean> {
     console.log(`\n${passed} passed, ${failed} failed`);
     return failed === 0 && passed > 0;
   } finally {
-    await databases?.close();
+    await databases.close();
   }
 }

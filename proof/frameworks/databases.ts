@@ -2,37 +2,62 @@ import mysql from "mysql2/promise";
 import pg from "pg";
 import { startCluster } from "../../test/helpers/cluster.js";
 import { startMariaDb } from "../../test/helpers/mariadb.js";
-import { startPgBouncer } from "./pgbouncer.js";
+import { unprivileged } from "../../test/helpers/own-server.js";
+import { startGateway } from "../world/programs/gateway.js";
 
-/** PostgreSQL and MariaDB databases for recipes. */
-export async function startDatabases(options: { mysql: boolean; pgbouncer: boolean }) {
-  const cluster = await startCluster({ fsync: "off" });
-  const pgbouncer = options.pgbouncer ? await startPgBouncer(cluster) : undefined;
-  const mariaDb = options.mysql ? await startMariaDb({ "innodb-flush-log-at-trx-commit": 0 }) : undefined;
-  const mysqlAdmin = mariaDb && (await mysql.createConnection(mariaDb.connection));
-  const admin = new pg.Client({ connectionString: cluster.connectionString });
-  await admin.connect();
+/** A database in PostgreSQL, in MariaDB, or in PostgreSQL behind PgBouncer in transaction mode. */
+export type DatabaseKind = "postgres" | "mysql" | "pgbouncer";
+
+/** Databases for recipes and apps. A server is started for the first database of its kind. */
+export function createDatabases() {
+  let cluster: ReturnType<typeof startCluster> | undefined;
+  let pgbouncer: ReturnType<typeof startPgBouncer> | undefined;
+  let mariaDb: ReturnType<typeof startMariaDb> | undefined;
   let count = 0;
   return {
-    /** A new one, as the environment that a recipe reads. */
-    async create(through: { mysql: boolean; pgbouncer: boolean }): Promise<{ DATABASE_URL: string }> {
+    /** A new one, as its address. */
+    async create(kind: DatabaseKind): Promise<string> {
       const name = `recipe_${++count}`;
-      if (through.mysql && mariaDb) {
-        await mysqlAdmin?.query(`create database ${name}`);
-        const url = new URL(mariaDb.uri);
-        url.pathname = name;
-        return { DATABASE_URL: url.href };
+      if (kind === "mysql") {
+        mariaDb ??= startMariaDb({ "innodb-flush-log-at-trx-commit": 0 });
+        const { connection, uri } = await mariaDb;
+        const admin = await mysql.createConnection(connection);
+        await admin.query(`create database ${name}`);
+        await admin.end();
+        return Object.assign(new URL(uri), { pathname: name }).href;
       }
+      cluster ??= startCluster({ fsync: "off" });
+      if (kind === "pgbouncer") pgbouncer ??= cluster.then(startPgBouncer);
+      const { connectionString, host, port } = await cluster;
+      const admin = new pg.Client({ connectionString });
+      await admin.connect();
       await admin.query(`create database ${name}`);
-      const port = through.pgbouncer ? pgbouncer?.port : cluster.port;
-      return { DATABASE_URL: `postgres://postgres@${cluster.host}:${port}/${name}` };
-    },
-    async close() {
       await admin.end();
-      await mysqlAdmin?.end();
-      await mariaDb?.destroy();
-      await pgbouncer?.stop();
-      await cluster.destroy();
+      const through = kind === "pgbouncer" ? (await pgbouncer)?.port : port;
+      return `postgres://postgres@${host}:${through}/${name}`;
+    },
+    async close(): Promise<void> {
+      await (await pgbouncer)?.stop();
+      await (await mariaDb)?.destroy();
+      await (await cluster)?.destroy();
     },
   };
+}
+
+/** PgBouncer in transaction mode, before the server at `host` and `port`. */
+function startPgBouncer({ host, port }: { host: string; port: number }) {
+  const configuration = (ours: number) => `[databases]
+* = host=${host} port=${port} user=postgres
+[pgbouncer]
+listen_addr = ${host}
+listen_port = ${ours}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 5
+max_client_conn = 200
+`;
+  const command = (path: string) => ["/usr/sbin/pgbouncer", path];
+  // It refuses to run as root, and may wait for its clients unless it is killed.
+  return startGateway("pgbouncer.ini", configuration, command, { owner: unprivileged(), endedBy: "SIGKILL" });
 }

@@ -56,7 +56,7 @@ export async function install(
 export async function walk(
   { folder }: Project,
   node: string,
-  environment: Readonly<Record<string, string>> = {},
+  environment: Readonly<Record<string, string>>,
 ): Promise<Walked> {
   const env = { ...process.env, NO_COLOR: "1", ...environment };
   try {

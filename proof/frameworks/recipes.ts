@@ -1,14 +1,12 @@
+import type { DatabaseKind } from "./databases.js";
+
 /** What a recipe installs beside the package, by the major of Express that it is tried with. */
 interface Recipe {
   readonly express: { readonly 4?: Dependencies; readonly 5?: Dependencies };
   /** The recipes of which it has every file that it does not have itself. */
   readonly basedOn?: string | readonly string[];
-  /** Whether it is given a PostgreSQL database of its own. */
-  readonly postgres?: true;
-  /** Whether it is given a MariaDB database of its own. */
-  readonly mysql?: true;
-  /** Whether it comes to its database through PgBouncer in transaction mode. */
-  readonly pgbouncer?: true;
+  /** The database of its own that it is given. */
+  readonly database?: DatabaseKind;
   /** A command that is run once, after the install. */
   readonly prepare?: string;
 }
@@ -43,11 +41,11 @@ const nest = (version: string, types: string): Dependencies => ({
 
 /** A library for PostgreSQL. It sees nothing of Express. */
 const inPostgres = (dependencies: Dependencies, more?: More): Recipe =>
-  on5({ pg: "^8.23.1", ...dependencies }, { postgres: true, ...more });
+  on5({ pg: "^8.23.1", ...dependencies }, { database: "postgres", ...more });
 
 /** A library for MySQL and MariaDB, whose app may be the one for PostgreSQL. */
 const inMysql = (dependencies: Dependencies, twin = "mysql2", more?: More): Recipe =>
-  on5({ mysql2: "^3.24.6", ...dependencies }, { mysql: true, basedOn: ["mysql2", twin], ...more });
+  on5({ mysql2: "^3.24.6", ...dependencies }, { database: "mysql", basedOn: ["mysql2", twin], ...more });
 
 const prisma = (adapter: Dependencies): Dependencies => ({
   prisma: "^7.10.1",
@@ -104,7 +102,7 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   kysely: inPostgres({ kysely: "^0.28.18" }),
   // 7 needs Node 22. The two must be of one version.
   "mikro-orm": inPostgres(scoped("mikro-orm", "6.6.7", "core", "postgresql")),
-  pgbouncer: inPostgres({}, { basedOn: "pg", pgbouncer: true }),
+  pgbouncer: inPostgres({}, { basedOn: "pg", database: "pgbouncer" }),
   mysql2: inMysql({}),
   "mysql-prisma": inMysql(prisma({ "@prisma/adapter-mariadb": "^7.10.0" }), "prisma", generated),
   "mysql-typeorm": inMysql({ typeorm: "^1.1.1" }, "typeorm"),
@@ -112,7 +110,6 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   "mysql-drizzle": inMysql({ "drizzle-orm": "^0.45.4" }, "drizzle"),
   "mysql-knex": inMysql({ knex: "^3.3.0" }, "knex"),
   "mysql-kysely": inMysql({ kysely: "^0.28.18" }, "kysely"),
-  "least-privileges": inPostgres({}, { basedOn: "pg" }),
 };
 
 export const expressRanges = { 4: "^4.22.3", 5: "^5.3.0" } as const;

@@ -2,7 +2,7 @@ import type { Gateway, Told } from "express-affiliate/gateways";
 import * as gateways from "express-affiliate/gateways";
 import { expect, it } from "vitest";
 import { bodies, everyGateway, withField } from "../gateways/bodies.js";
-import { blocksOf, textOf } from "../helpers/docs/pages.js";
+import { textOf } from "../helpers/docs/pages.js";
 
 const namesIn = (text = "") =>
   [...text.matchAll(/`([A-Z_.]{4,}|[a-z]+[._][a-z_.]+)`/g)].map(([, each = ""]) => each);
@@ -54,16 +54,5 @@ it("the table of docs/payments.md has each gateway, and just the events that the
   for (const name of everyGateway.filter((each) => each !== "mollie")) {
     expect(documented(name).sort(), name).toEqual(listed.get(name)?.sort());
     expect([...new Set(all)].filter((event) => isRead(name, event)).sort(), name).toEqual(listed.get(name));
-  }
-});
-
-it("the recipe of each gateway has at most 40 lines", () => {
-  const [recipe] = blocksOf("docs/payments.md").map(({ code }) => code);
-  const signatures = textOf("test/frameworks/gateways/verified.js");
-  const linesOf = (code = "") => code.split("\n").filter((line) => line.trim() !== "").length;
-  for (const name of everyGateway) {
-    const [reader] = new RegExp(`^  ${name}: async [^]*?(?=^  \\w+: async |^};)`, "m").exec(signatures) ?? [];
-    expect(linesOf(reader), name).toBeGreaterThan(0);
-    expect(linesOf(recipe) + linesOf(reader), name).toBeLessThanOrEqual(40);
   }
 });

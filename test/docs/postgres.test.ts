@@ -1,12 +1,20 @@
 import { affiliate } from "express-affiliate";
 import { postgresOutbox } from "express-affiliate/postgres";
 import { expect, it, onTestFinished } from "vitest";
+import { blocksOf, textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, startShop } from "../helpers/docs/shop.js";
 import { pay } from "../helpers/pay.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
 
 const page = pageToRun("docs/postgres.md");
+
+it("docs/postgres.md grants what is enough in operations.test.ts", () => {
+  const [grants] = blocksOf("docs/postgres.md").filter(({ info }) => info === "sql");
+  const tested = textOf("test/outbox/postgres/operations.test.ts").replaceAll("$schema", "affiliate");
+  for (const grant of grants?.code.trim().split("\n") ?? []) expect(tested).toContain(grant);
+  expect(grants?.code).toContain("affiliate.queues to shop;");
+});
 
 describeWithPostgres("docs/postgres.md", (database) => {
   it("makes a tracker with the outbox", async () => {

@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { person, referred, reported, send, walk } from "./journey.js";
-
-const signUp = (visitor, person) => send(visitor, "/signup", person);
-
-walk({
-  signUp,
-  pay: (visitor, { email }, id) => send(visitor, "/checkout", { id, email }),
-  signUpInVain: (visitor) => send(visitor, "/signup", { email: "" }, false),
-});
+import { person, referred, reported, send } from "./journey.js";
+import "./json-walk.js";
 
 test("visitors who sign up at the same time are told apart", async () => {
   const signingUp = ["DAVE", "ERIN", "FRANK"].map(async (affiliateReference) => {
@@ -16,7 +9,7 @@ test("visitors who sign up at the same time are told apart", async () => {
     return { visitor, email, affiliateReference };
   });
   const all = await Promise.all(signingUp);
-  await Promise.all(all.map(({ visitor, email }) => signUp(visitor, { email })));
+  await Promise.all(all.map(({ visitor, email }) => send(visitor, "/signup", { email })));
   for (const { email: customerEmail, affiliateReference } of all) {
     assert.equal(await reported("registration", { customerEmail, affiliateReference }), 1);
   }

@@ -8,5 +8,5 @@ export const tracker = affiliate({
   baseUrl: process.env.TRACKING_URL,
   clientId: Number(process.env.TRACKING_CLIENT_ID),
   apiKey: process.env.TRACKING_API_KEY,
-  outbox: postgresOutbox({ pool, migrate: process.env.OUTBOX_MIGRATES !== "no" }),
+  outbox: postgresOutbox({ pool }),
 });
