@@ -101,20 +101,14 @@ function bodyOf(nth: number): string {
   return JSON.stringify({ clientId: 1, leadType: "PAYMENT", customerEmail, leadValue, sessionId });
 }
 
-function workOf(): Work | Promise<Work> {
-  switch (carrier) {
-    case "memory":
-      return withTracker(memoryOutbox({ maxEvents: warmUp + events }));
-    case "disk, storing":
-      return withTracker(diskOutbox({ directory: scratch() }));
-    case "undici":
-      return withoutTracker();
-    case "disk":
-      return fromFile();
-  }
-}
+const works: Record<Carrier, () => Work | Promise<Work>> = {
+  memory: () => withTracker(memoryOutbox({ maxEvents: warmUp + events })),
+  disk: fromFile,
+  "disk, storing": () => withTracker(diskOutbox({ directory: scratch() })),
+  undici: withoutTracker,
+};
 
-const work = await workOf();
+const work = await works[carrier]();
 work.prepare?.(warmUp);
 await work.deliver(carrier === "disk" ? events : 0);
 work.prepare?.(events);

@@ -1,10 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import express from "express";
 import { recordingOutbox } from "express-affiliate/testing";
 import { expect, it, onTestFinished } from "vitest";
 import { order } from "../helpers/conversions.js";
-import { root, textOf } from "../helpers/docs/pages.js";
+import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { serve } from "../helpers/express.js";
 import { startService } from "../helpers/service.js";
@@ -121,20 +119,4 @@ it("a proxy before a service that differs gives it the payment in its own words,
   const dead = new Promise((resolve) => tracker.on("dead", resolve));
   await report("s2");
   expect(await dead).toMatchObject({ reason: "unconfirmed" });
-});
-
-it("CONTRIBUTING.md has a row for each section of the specification that the source cites", () => {
-  const src = join(root, "src");
-  const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((name) =>
-    /\.[jt]s$/.test(name),
-  );
-  const cited = files.flatMap(
-    (name) => readFileSync(join(src, name), "utf8").match(/(?<=§)\d(\.\d)?/g) ?? [],
-  );
-  const [, map = ""] = textOf("CONTRIBUTING.md").split("## The specification's sections");
-  const rows = [...map.matchAll(/^\| (\d[\d., ]*) \|/gm)].flatMap(([, sections = ""]) =>
-    sections.split(", "),
-  );
-  expect(cited).not.toEqual([]);
-  expect(rows).toEqual(expect.arrayContaining([...new Set(cited)]));
 });

@@ -33,32 +33,21 @@ class Shop {
 }
 
 @Controller()
-class UsersController {
+class ShopController {
   constructor(private readonly shop: Shop) {}
 
-  @Post("signup")
-  async signUp(@Req() req: Attributed<Request>, @Body() body: { email: string; name: string }) {
-    const user = this.shop.signUp(body);
-    await req.affiliate.trackRegistration({
-      email: user.email,
-      customerId: user.id,
-      customerName: user.name,
-    });
-    return user;
-  }
-}
-
-@Controller()
-class LandingPage {
   @Get()
   welcome() {
     return "Welcome";
   }
-}
 
-@Controller()
-class OrdersController {
-  constructor(private readonly shop: Shop) {}
+  @Post("signup")
+  async signUp(@Req() req: Attributed<Request>, @Body() body: { email: string; name: string }) {
+    const user = this.shop.signUp(body);
+    const registration = { email: user.email, customerId: user.id, customerName: user.name };
+    await req.affiliate.trackRegistration(registration);
+    return user;
+  }
 
   // #region checkout
   @Post("checkout")
@@ -70,7 +59,7 @@ class OrdersController {
   // #endregion
 }
 
-@Module({ controllers: [LandingPage, UsersController, OrdersController], providers: [Shop] })
+@Module({ controllers: [ShopController], providers: [Shop] })
 class AppModule implements NestModule, OnApplicationShutdown {
   // #region configure
   configure(consumer: MiddlewareConsumer) {
