@@ -40,9 +40,7 @@ export function writePages() {
 /** README.md with its table: what became of the payments in the scenarios that decide. */
 function withShort(page, { measuredOn, outcomes }) {
   const columns = adapters.filter(({ name }) => SHORT.includes(name));
-  const rows = scenarios
-    .filter(({ name }) => SHORT_ROWS.includes(name))
-    .map(({ name, title, wholeTitle = title }) => ({ name, title: wholeTitle }));
+  const rows = scenarios.filter(({ name }) => SHORT_ROWS.includes(name));
   const corner = `of ${number(measuredOn.payments)} payments`;
   return between(page, MARKS, byScenario(outcomes, fate, { corner, rows, columns }));
 }

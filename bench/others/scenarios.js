@@ -19,8 +19,7 @@ const failing = (mode, seconds) => [
 /**
  * What happens, in milliseconds since the first visitor. `service`: what the service does from when
  * on. `host`: when the shop's process gets which signal. `repeatsWithinMs`: until when an event
- * that has arrived may arrive again. `wholeTitle`: for a page without the row above that the title
- * leans on.
+ * that has arrived may arrive again.
  */
 export const scenarios = [
   { name: "healthy", title: "nothing fails" },
@@ -38,8 +37,7 @@ export const scenarios = [
   { name: "deploy", title: "host deployed (SIGTERM)", host: [2_000, "SIGTERM"] },
   {
     name: "deploy-down",
-    title: "the same, service down",
-    wholeTitle: "host deployed, service down",
+    title: "host deployed, service down",
     service: failing("down", 10),
     host: [2_500, "SIGTERM"],
   },
@@ -52,8 +50,7 @@ export const scenarios = [
   },
   {
     name: "kill-down",
-    title: "the same, service down",
-    wholeTitle: "host killed (`kill -9`), service down",
+    title: "host killed (`kill -9`), service down",
     service: failing("down", 10),
     host: [2_500, "SIGKILL"],
     repeatsWithinMs: 65_000,
