@@ -8,9 +8,11 @@ const password = odd.map((text) => `qZ7${text}7Zq`);
 const inQuery = (text: string) => new URLSearchParams({ password: text }).toString();
 
 it("the command line hides a URL's password, however it is spelt in the URL and in what is said of it", () => {
-  const isEncodable = (text: string) => text.isWellFormed();
   fc.assert(
-    fc.property(password.filter(isEncodable), (secret) => {
+    fc.property(password, (secret) => {
+      const asItIs = `postgres://shop:${secret}@db.example/shop`;
+      expect(passwordHider([asItIs])(`cannot parse ${asItIs}`)).not.toMatch(/qZ7|7Zq/);
+      fc.pre(secret.isWellFormed());
       const encoded = encodeURIComponent(secret);
       const urls = [
         `postgres://shop:${encoded}@db.example/shop`,
@@ -23,15 +25,6 @@ it("the command line hides a URL's password, however it is spelt in the URL and 
         for (const words of said) expect(hide(`no entry: ${words}!`)).not.toMatch(/qZ7|7Zq/);
         expect(hide(`cannot parse ${url}`)).not.toContain("qZ7");
       }
-    }),
-  );
-});
-
-it("the command line hides a password that should have been encoded", () => {
-  fc.assert(
-    fc.property(password, (secret) => {
-      const url = `postgres://shop:${secret}@db.example/shop`;
-      expect(passwordHider([url])(`cannot parse ${url}`)).not.toMatch(/qZ7|7Zq/);
     }),
   );
 });

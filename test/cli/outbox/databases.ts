@@ -3,7 +3,10 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it, test, vi } from "vitest";
 import { DESTINATION, sample } from "../../contract/samples.js";
 import { REJECTED, Stage } from "../../contract/stage.js";
-import { hostWithRejected, jsonOf, outbox } from "./helpers.js";
+import { answering, faultyService } from "../../helpers/faulty-service.js";
+import { pay } from "../../helpers/pay.js";
+import { startTracker } from "../../helpers/tracker.js";
+import { jsonOf, outbox } from "./helpers.js";
 import { type Restorable, testRestore } from "./restore.js";
 
 /** Where an outbox is. */
@@ -94,12 +97,16 @@ export function testStorage({ storage, here, create }: Storage): void {
   });
 
   it("has a host that delivers what was retried", async () => {
-    const { service, tracker } = await hostWithRejected(await create());
+    const service = await faultyService({ onRequest: answering(422) });
+    const tracker = startTracker({ baseUrl: service.url, outbox: await create() });
+    await pay(tracker);
+    await expect.poll(() => tracker.stats().dead.rejected).toBe(1);
+    service.onRequest = answering(200);
 
     expect((await jsonOf([...here(), "retry", "--all"])).json).toEqual({ retried: 1, notFound: [] });
 
     await expect.poll(() => tracker.stats().delivered).toBe(1);
-    expect(service.posted).toHaveLength(2);
+    expect(service.requests).toHaveLength(2);
     expect(tracker.stats().trouble).toBeUndefined();
     expect((await jsonOf([...here(), "status"])).json).toMatchObject({ queued: 0, dead: { rejected: 0 } });
   });

@@ -1,13 +1,10 @@
-import type { Outbox, OutboxEvent } from "express-affiliate";
+import type { OutboxEvent } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { expect } from "vitest";
 import { outboxCommand } from "../../../src/cli/outbox/command.js";
 import type { Terminal } from "../../../src/cli/terminal.js";
 import { REJECTED, Stage } from "../../contract/stage.js";
-import { pay } from "../../helpers/pay.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
-import { startService } from "../../helpers/service.js";
-import { startTracker } from "../../helpers/tracker.js";
 import { runCommand } from "../helpers.js";
 
 /** Runs the command in this process. */
@@ -22,18 +19,6 @@ export async function jsonOf(args: readonly string[]): Promise<{ code: number; j
   const { code, out, err } = await outbox([...args, "--json"]);
   expect({ out: out.split("\n"), err }).toEqual({ out: [expect.any(String)], err: "" });
   return { code, json: JSON.parse(out) };
-}
-
-/** A host whose first payment was refused, and whose service takes all others. */
-export async function hostWithRejected(outbox: Outbox) {
-  const service = await startService((_request, res) => {
-    if (service.posted.length === 1) res.statusCode = 422;
-    return { success: res.statusCode === 200 };
-  });
-  const tracker = startTracker({ baseUrl: service.url, outbox });
-  await pay(tracker);
-  await expect.poll(() => tracker.stats().dead.rejected).toBe(1);
-  return { service, tracker };
 }
 
 /**
