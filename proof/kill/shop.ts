@@ -16,6 +16,8 @@ const LEASE_MS = 5_000;
 export interface Place {
   readonly kind: Kind | "disk";
   readonly at: string;
+  /** Of the server's tables. Default: the package's own. */
+  readonly name?: string;
 }
 
 /** What a shop says to the process that started it. */
@@ -30,9 +32,9 @@ export interface Happened {
   readonly nth: number;
 }
 
-export function openAt({ kind, at }: Place) {
+export function openAt({ kind, at, name }: Place) {
   if (kind === "disk") return { outbox: diskOutbox({ directory: at }), end: async () => {} };
-  return open(kind, at, { leaseMs: LEASE_MS });
+  return open(kind, at, { leaseMs: LEASE_MS, ...(name && { name }) });
 }
 
 /** Reports what its visitors say they did, until it is killed or told to close. */
