@@ -5,7 +5,7 @@ import type { Part } from "../shared/part.js";
 import { startReporter } from "../shared/reporter.js";
 import { scratch } from "../shared/scratch.js";
 import { secondsUntil } from "../shared/seconds-until.js";
-import { answer, type Service, startService } from "../shared/service.js";
+import { answer, startService } from "../shared/service.js";
 import { type Gateway, startGateway } from "./programs/gateway.js";
 import { startNginx } from "./programs/nginx.js";
 
@@ -49,21 +49,16 @@ const GATEWAYS: Readonly<Record<string, (servicePort: number) => Promise<Gateway
     startGateway("haproxy.cfg", haproxy(servicePort), (path) => ["/usr/sbin/haproxy", "-db", "-f", path]),
 };
 
-interface Scene {
-  readonly service: Service;
-  /** Whether the service records the nth payment and closes without an answer. */
-  losesAnswer: (nth: number) => boolean;
-  /** Reports payments, each of its own visitor, and as many clicks, for so long. */
-  report(seconds: number): Promise<void>;
-}
-
 /** What a service does behind the gateway, and how soon after it a payment that waited gets through. */
 interface Scenario {
   readonly name: string;
+  readonly seconds: number;
+  readonly isDown?: true;
+  /** Whether the service records the nth payment and closes without an answer. */
+  losesAnswer?(nth: number): boolean;
   /** By how many seconds it lasted, which on a busy machine is longer. */
   recoversWithin(lasted: number): number;
   readonly mostHeld: number;
-  run(scene: Scene): Promise<void>;
 }
 
 /** If the rest is answered, payments are tried again after 45 s, or 3.5 times as long. */
@@ -72,32 +67,24 @@ const paymentsAgain = (lasted: number) => 15 + Math.max(45, 3.5 * lasted);
 const scenarios = (downSeconds: number): readonly Scenario[] => [
   {
     name: `down for ${downSeconds} s`,
+    seconds: downSeconds,
+    isDown: true,
     recoversWithin: (lasted) => 1 + Math.max(1, lasted / 10),
     mostHeld: CONCURRENCY,
-    async run({ service, report }) {
-      await service.goAway();
-      await report(downSeconds);
-      await service.comeBack();
-    },
   },
   {
     name: "records payments and closes, for 10 s",
+    seconds: 10,
+    losesAnswer: () => true,
     recoversWithin: paymentsAgain,
     mostHeld: CONCURRENCY,
-    async run(scene) {
-      scene.losesAnswer = () => true;
-      await scene.report(10);
-      scene.losesAnswer = () => false;
-    },
   },
   {
     name: "records each tenth payment and closes",
+    seconds: 200 / PAYMENTS_A_SECOND,
+    losesAnswer: (nth) => nth % 10 === 0,
     recoversWithin: paymentsAgain,
     mostHeld: 20,
-    async run(scene) {
-      scene.losesAnswer = (nth) => nth % 10 === 0;
-      await scene.report(200 / PAYMENTS_A_SECOND);
-    },
   },
 ];
 
@@ -106,7 +93,7 @@ async function prove(gatewayName: string, scenario: Scenario): Promise<Figure[]>
   let arrived = 0;
   const service = await startService((res, take, { isPayment }) => {
     take();
-    if (isPayment && scene.losesAnswer(++arrived)) res.req.socket.destroy();
+    if (isPayment && losesAnswer(++arrived)) res.req.socket.destroy();
     else answer(res);
   });
   const gateway = (await GATEWAYS[gatewayName]?.(service.port)) as Gateway;
@@ -114,7 +101,7 @@ async function prove(gatewayName: string, scenario: Scenario): Promise<Figure[]>
     outbox: diskOutbox({ directory: scratch() }),
     delivery: { concurrency: CONCURRENCY },
   });
-  const scene: Scene = { service, losesAnswer: () => false, report };
+  let losesAnswer = (_nth: number) => false;
   let visitors = 0;
 
   async function report(seconds: number): Promise<void> {
@@ -131,7 +118,11 @@ async function prove(gatewayName: string, scenario: Scenario): Promise<Figure[]>
   // A late one of these would be one of the scenario's.
   await secondsUntil(isEmpty);
   const began = performance.now();
-  await scenario.run(scene);
+  if (scenario.isDown) await service.goAway();
+  losesAnswer = scenario.losesAnswer ?? losesAnswer;
+  await report(scenario.seconds);
+  losesAnswer = () => false;
+  await service.comeBack();
   const atMost = scenario.recoversWithin((performance.now() - began) / 1_000);
   const before = arrived;
   const first = await secondsUntil(() => arrived > before || isEmpty());
