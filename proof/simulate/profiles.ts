@@ -25,7 +25,6 @@ export function scheduleOf(
     processes,
     programs: Math.min(processes, dice.happens(0.4) ? programs : 1),
     repeated: dice.one(["conflict", "yes", "again"] as const),
-    ...(isSql(outbox) && { tables: dice.happens(0.1) ? ("drop" as const) : ("empty" as const) }),
     maxAgeMs: profile === "chaos" && dice.happens(0.2) ? 60 * SECOND_MS : 72 * HOUR_MS,
     ...(profile === "chaos" &&
       dice.happens(0.2) && {

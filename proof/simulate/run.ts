@@ -22,7 +22,7 @@ export async function run(schedule: Schedule, options: WorldOptions): Promise<Ou
   const world = new World(schedule, options);
   const { clock, ledger, slots, transactions, disk } = world;
   mkdirSync(options.directory, { recursive: true });
-  await options.server?.begin(clock, schedule.tables ?? "empty");
+  await options.server?.begin(clock);
   const check = () => checkNow(world);
   await livingBy(clock, numbersFrom(`${schedule.seed} for all`), async () => {
     for (const slot of slots) world.start(slot);

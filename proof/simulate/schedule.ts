@@ -70,7 +70,5 @@ export interface Schedule {
     readonly maxBytes: number;
     readonly maxDeadLetters: number;
   };
-  /** Of a database: whether it begins with tables. */
-  readonly tables?: "empty" | "drop";
   readonly steps: readonly Step[];
 }

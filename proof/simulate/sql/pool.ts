@@ -1,7 +1,9 @@
 import type { MysqlPool } from "express-affiliate/mysql";
 import type { PostgresClient, PostgresPool } from "express-affiliate/postgres";
+import type { Owner } from "../clock.js";
 import { ERRORS } from "./errors.js";
 import { type Ends, Link, wayTo } from "./link.js";
+import type { Session } from "./real-server.js";
 
 const MOST = 10;
 const AGAIN_MS = 500;
@@ -18,8 +20,16 @@ export class Pool {
     this.#ends = ends;
   }
 
-  lend(): Promise<Link> {
-    return new Promise((resolve, reject) => this.#lend(resolve, reject));
+  async lend(): Promise<Link> {
+    const { owner, meeting } = this.#ends;
+    for (;;) {
+      // The host has them all.
+      while (meeting.serverFault === "lent") await this.#after(owner, AGAIN_MS);
+      const idle = this.#idle.pop();
+      if (idle) return idle;
+      if (this.#all.size + this.#opening < MOST) return this.#open();
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
   }
 
   takeBack(link: Link): void {
@@ -39,58 +49,30 @@ export class Pool {
     this.#all.clear();
   }
 
-  #lend(resolve: (link: Link) => void, reject: (error: Error) => void): void {
-    const { clock, owner, meeting } = this.#ends;
-    const again = () => this.#lend(resolve, reject);
-    if (meeting.serverFault === "lent") {
-      // The host has them all.
-      clock.after(owner, AGAIN_MS, again);
-      return;
-    }
-    const idle = this.#idle.pop();
-    if (idle) {
-      resolve(idle);
-      return;
-    }
-    if (this.#all.size + this.#opening >= MOST) {
-      this.#waiting.push(again);
-      return;
-    }
+  async #open(): Promise<Link> {
+    const { server, clock, owner, meeting } = this.#ends;
     this.#opening++;
-    clock.after(clock.outside, wayTo(meeting), () => this.#open(resolve, reject));
+    await this.#after(clock.outside, wayTo(meeting));
+    while (meeting.serverFault === "silent") await this.#after(clock.outside, AGAIN_MS);
+    const { serverFault } = meeting;
+    const { refused, crowded } = ERRORS[server.kind];
+    if (serverFault === "away" || serverFault === "crowded") {
+      await this.#after(owner, wayTo(meeting));
+      this.#opening--;
+      this.#waiting.shift()?.();
+      throw serverFault === "away" ? refused() : crowded();
+    }
+    const session = await new Promise<Session>((resolve) => server.connect(resolve));
+    const link = new Link(session, this.#ends);
+    if (owner.isAlive) this.#all.add(link);
+    else link.destroy();
+    await this.#after(owner, wayTo(meeting));
+    this.#opening--;
+    return link;
   }
 
-  #open(resolve: (link: Link) => void, reject: (error: Error) => void): void {
-    const { server, clock, owner, meeting } = this.#ends;
-    const errors = ERRORS[server.kind];
-    const over = (task: () => void) =>
-      clock.after(owner, wayTo(meeting), () => {
-        this.#opening--;
-        task();
-      });
-    const fail = (error: Error) =>
-      over(() => {
-        reject(error);
-        this.#waiting.shift()?.();
-      });
-    switch (meeting.serverFault) {
-      case "away":
-        fail(errors.refused());
-        return;
-      case "crowded":
-        fail(errors.crowded());
-        return;
-      case "silent":
-        clock.after(clock.outside, AGAIN_MS, () => this.#open(resolve, reject));
-        return;
-      default:
-        server.connect((session) => {
-          const link = new Link(session, this.#ends);
-          if (!owner.isAlive) return link.destroy();
-          this.#all.add(link);
-          over(() => resolve(link));
-        });
-    }
+  #after(owner: Owner, ms: number): Promise<void> {
+    return new Promise((resolve) => this.#ends.clock.after(owner, ms, resolve));
   }
 }
 

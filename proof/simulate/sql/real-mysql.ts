@@ -21,6 +21,9 @@ export async function startRealMysql(): Promise<RealServer> {
     "wait-timeout": 86_400,
   });
   const monitor = createMonitor(open);
+  for (const text of mysqlMigrations(PREFIX)) {
+    for (const statement of text.split(/;\n/)) if (statement.trim() !== "") await monitor(statement);
+  }
 
   async function open(): Promise<Session> {
     const connection = await mysql.createConnection({ ...server.connection, multipleStatements: false });
@@ -78,15 +81,7 @@ export async function startRealMysql(): Promise<RealServer> {
     async cancel({ number }) {
       await monitor(`kill query ${number}`);
     },
-    async clear(how) {
-      if (how === "drop") {
-        const tables = [...TABLES, "migrations"].map((table) => PREFIX + table);
-        await monitor(`drop table if exists ${tables.join(", ")}`);
-        return;
-      }
-      for (const text of mysqlMigrations(PREFIX)) {
-        for (const statement of text.split(/;\n/)) if (statement.trim() !== "") await monitor(statement);
-      }
+    async clear() {
       for (const table of TABLES) await monitor(`truncate table ${PREFIX}${table}`);
     },
     destroy: () => server.destroy(),

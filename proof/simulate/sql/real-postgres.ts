@@ -19,7 +19,7 @@ export async function startRealPostgres(): Promise<RealServer> {
     full_page_writes: "off",
   });
   const monitor = createMonitor(open);
-  await monitor(CREATE_NOW);
+  for (const text of [CREATE_NOW, ...postgresMigrations(SCHEMA)]) await monitor(text);
 
   async function open(): Promise<Session> {
     const { host, port } = server;
@@ -94,15 +94,7 @@ export async function startRealPostgres(): Promise<RealServer> {
     async cancel({ number }) {
       await monitor(`select pg_cancel_backend(${number})`);
     },
-    async clear(how) {
-      if (how === "drop") {
-        await monitor(`drop schema if exists ${SCHEMA} cascade`);
-        return;
-      }
-      const found = (await monitor(`select to_regnamespace('${SCHEMA}') as schema`)) as pg.QueryResult;
-      if (found.rows[0].schema === null) {
-        for (const text of postgresMigrations(SCHEMA)) await monitor(text);
-      }
+    async clear() {
       await monitor(`truncate ${SCHEMA}.events, ${SCHEMA}.queues restart identity`);
     },
     destroy: () => server.destroy(),

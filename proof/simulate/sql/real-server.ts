@@ -33,8 +33,8 @@ export interface RealServer {
   waiting(): Promise<readonly number[]>;
   /** Ends what a session does at this moment. */
   cancel(session: Session): Promise<void>;
-  /** Empties the outbox's tables, or removes them. */
-  clear(how: "empty" | "drop"): Promise<void>;
+  /** Empties the outbox's tables. */
+  clear(): Promise<void>;
   destroy(): Promise<void>;
 }
 

@@ -38,9 +38,9 @@ export class SqlServer {
   }
 
   /** Before a simulation: nothing is left of the last one. */
-  async begin(clock: VirtualClock, tables: "empty" | "drop"): Promise<void> {
+  async begin(clock: VirtualClock): Promise<void> {
     this.#clock = clock;
-    await this.#real.clear(tables);
+    await this.#real.clear();
   }
 
   /** Ends all that is still under way after a simulation. */
