@@ -23,7 +23,7 @@ const socketOf = (res: ServerResponse) => res.socket as Socket;
 /** Every way in which this service can fail. `undefined`: nothing listens at all. */
 export const conducts: Readonly<Record<string, Conduct | undefined>> = {
   "refuses connections": undefined,
-  "is slow": wellAfter(5),
+  "is slow": wellAfter(500),
   "answers 500": says(500),
   "answers 503": says(503),
   "answers 503 with Retry-After": says(503, { "retry-after": "3" }),
