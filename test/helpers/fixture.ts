@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { build, type Plugin } from "esbuild";
 import { afterAll, beforeAll } from "vitest";
 
@@ -50,21 +52,16 @@ export function fixture(name: string, plugins: Plugin[] = []) {
     // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
     const said: any[] = [];
     let read = 0;
-    let notify = () => {};
-    let text = "";
-    let stderr = "";
-    child.stdout.setEncoding("utf8").on("data", (chunk) => {
-      const lines = (text + chunk).split("\n");
-      text = lines.pop() ?? "";
+    const lines = createInterface({ input: child.stdout });
+    lines.on("line", (line) => {
       // The rest is what a tracker there logs.
-      said.push(
-        ...lines.filter((line) => !line.startsWith("express-affiliate")).map((line) => JSON.parse(line)),
-      );
-      notify();
+      if (!line.startsWith("express-affiliate")) said.push(JSON.parse(line));
     });
-    child.stderr.setEncoding("utf8").on("data", (chunk) => {
-      stderr += chunk;
-    });
+    const over = Promise.all([once(child, "close"), text(child.stderr)]).then(([[code, signal], stderr]) => ({
+      code,
+      signal,
+      stderr,
+    }));
     return {
       child,
       /** What it wrote to stdout: each line is JSON. */
@@ -72,15 +69,15 @@ export function fixture(name: string, plugins: Plugin[] = []) {
       /** Resolves to the next line that it says. */
       async next() {
         while (said.length <= read) {
-          await new Promise<void>((resolve, reject) => {
-            notify = resolve;
-            child.once("close", () => reject(new Error(`it ended without another word: ${stderr}`)));
+          const ended = over.then(({ stderr }) => {
+            throw new Error(`it ended without another word: ${stderr}`);
           });
+          await Promise.race([once(lines, "line"), ended]);
         }
         return said[read++];
       },
       /** Resolves when it is over. */
-      over: once(child, "close").then(([code, signal]) => ({ code, signal, stderr })),
+      over,
     };
   };
 }
