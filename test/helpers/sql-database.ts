@@ -1,3 +1,5 @@
+import type { OutboxEvent } from "../../src/conversion/events.js";
+import type { Outbox } from "../../src/outbox/outbox.js";
 import type { Database } from "../../src/outbox/queue/database.js";
 import type { SqlOutboxOptions } from "../../src/outbox/queue/options.js";
 import type { SqlOutbox } from "../../src/outbox/queue/queue-outbox.js";
@@ -14,6 +16,16 @@ export interface HostTransaction {
   // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
   run(text: string): Promise<any[]>;
   end(how: "commit" | "rollback"): Promise<void>;
+}
+
+/** Reports these in a transaction that commits. */
+export async function reportIn(
+  host: HostTransaction,
+  outbox: Outbox,
+  ...events: OutboxEvent[]
+): Promise<void> {
+  for (const event of events) await outbox.add(event, host);
+  await host.end("commit");
 }
 
 /** A database of a test's own, of either kind. */

@@ -5,6 +5,7 @@ import { receiptTimes } from "../../../src/outbox/fallback.js";
 import { sample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { around, describeWithMariaDbServer } from "../../helpers/mysql.js";
+import { reportIn } from "../../helpers/sql-database.js";
 import { trackerWithService } from "../../helpers/tracker.js";
 import { expectRejected, inShape, shapes, testTransactions } from "../queue/transactions.js";
 
@@ -86,9 +87,8 @@ describeWithMariaDbServer("mysqlOutbox in the host's own transaction", (database
     });
     await using stage = await Stage.open(() => create({ pool }));
     stage.hold();
-    const host = await begin();
-    for (let nth = 0; nth < 101; nth++) await stage.outbox.add(sample("payment"), host);
-    await host.end("commit");
+    const events = Array.from({ length: 101 }, () => sample("payment"));
+    await reportIn(await begin(), stage.outbox, ...events);
 
     await stage.add(sample("payment"));
     expect(free).toContainEqual([{ n: 1 }]);

@@ -1,9 +1,11 @@
 import { postgresMigrations, postgresOutbox } from "express-affiliate/postgres";
 import pg from "pg";
 import { expect, test } from "vitest";
+import { receiptTimes } from "../../../src/outbox/fallback.js";
 import { openDatabase } from "../../../src/outbox/postgres/database.js";
-import { sample } from "../../contract/samples.js";
+import { idsOf, paying, sample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
+import { run } from "../../helpers/deliver.js";
 import { around, describeWithPostgres } from "../../helpers/postgres.js";
 import { expectTextsKept, testOperations } from "../queue/operations.js";
 
@@ -112,5 +114,110 @@ describeWithPostgres("postgresOutbox", (database) => {
     const limit = "current_setting('idle_in_transaction_session_timeout') as limit";
 
     expect(await transaction((tx) => tx.rows(`select ${limit}`))).toEqual([{ limit: "20s" }]);
+  });
+
+  test("a server whose role lacks a right rejects with what to do; once it has the right, what waited is delivered", async () => {
+    await (await create()).close();
+    await sql(`
+      create role clerk login;
+      grant usage on schema $schema to clerk;
+      grant select on $schema.migrations to clerk;
+      grant select, insert, update, delete on $schema.queues to clerk;`);
+    const outbox = await reopen({ pool: database.pool({ user: "clerk" }), migrate: false });
+
+    await expect(outbox.look()).rejects.toMatchObject({ code: "ERR_AFFILIATE_POSTGRES_RIGHTS" });
+    const { delivered, errors } = run(outbox);
+    const event = sample("payment");
+    expect(await outbox.add(event)).toBe("in-memory");
+    const says = /permission denied for table events.*docs\/postgres\.md/;
+    expect(errors).toMatchObject([{ message: expect.stringMatching(says) }]);
+    expect(outbox.counts().trouble).toMatch(says);
+    await sql("grant select, insert, update, delete on $schema.events to clerk");
+
+    await expect.poll(() => delivered, { timeout: 15_000 }).toEqual([event.id]);
+  });
+
+  test("a server whose role may not make the tables rejects with the reason", async () => {
+    await sql("create role guest login");
+    database.schema = "not_made";
+
+    await expect(reopen({ pool: database.pool({ user: "guest" }) })).rejects.toMatchObject({
+      code: "ERR_AFFILIATE_POSTGRES_RIGHTS",
+      message: expect.stringMatching(/permission denied for database.*migrations --schema not_made/),
+    });
+  });
+
+  test("a server with a schema that an administrator made needs no right on the database", async () => {
+    await sql("create role tenant login; create schema tenants authorization tenant");
+    database.schema = "tenants";
+    const outbox = await reopen({ pool: database.pool({ user: "tenant" }) });
+    const { delivered } = run(outbox);
+    const event = sample("payment");
+
+    expect(await outbox.add(event)).toBe("queued");
+    await expect.poll(() => delivered).toEqual([event.id]);
+  });
+
+  test.each(["repeatable read", "serializable"])(
+    "a server is used as ever if its default is %s",
+    async (level) => {
+      const pool = database.pool({
+        options: `-c default_transaction_isolation=${level.replace(" ", "\\ ")}`,
+      });
+      const outbox = await create({ pool });
+      const { delivered } = run(outbox);
+      const event = sample("payment");
+
+      expect(await outbox.add(event)).toBe("queued");
+      await expect.poll(() => delivered).toEqual([event.id]);
+    },
+  );
+
+  test.each([
+    ["is cut between them", 1, "queued"],
+    ["is cut each time that it is repeated", 3, "in-memory"],
+  ] as const)(
+    "a registration does not overtake its click when the connection %s",
+    async (_, cuts, outcome) => {
+      const waiting: (() => void)[] = [];
+      let left: number = cuts;
+      const cutting = around(database.pool(), async (run, text) => {
+        if (left === 0 || !text.startsWith("with n (name)")) return run();
+        if (left-- === cuts) await new Promise<void>((resolve) => waiting.push(resolve));
+        throw new Error("Connection terminated unexpectedly");
+      });
+      const outbox = await create({ pool: cutting });
+      const { delivered } = run(outbox);
+      const [click, ...later] = paying();
+      const added = [outbox.add(click)];
+      await expect.poll(() => waiting).toHaveLength(1);
+      added.push(...later.map((event) => outbox.add(event)));
+      waiting[0]?.();
+
+      expect(await Promise.all(added)).toEqual([outcome, outcome, outcome]);
+      await expect.poll(() => delivered, { timeout: 15_000 }).toEqual(idsOf([click, ...later]));
+    },
+  );
+
+  test("closes once the transaction has ended that an event waits for, and stores the others meanwhile", async () => {
+    const outbox = await create();
+    const event = sample("payment");
+    const host = await database.begin();
+    await outbox.add(event, host);
+    const { withinMs } = receiptTimes;
+    receiptTimes.withinMs = 10;
+    const held = outbox.add(event);
+    receiptTimes.withinMs = withinMs;
+    const added = Promise.all(Array.from({ length: 501 }, () => outbox.add(sample("click"))));
+
+    const closing = outbox.close();
+    expect(new Set(await added)).toEqual(new Set(["queued"]));
+    expect(await held).toBe("in-memory");
+    expect(outbox.durable).toBe(false);
+    await host.end("commit");
+    await closing;
+
+    expect(outbox.durable).toBe(true);
+    expect(await sql("select count(*)::int as n from $schema.events")).toEqual([{ n: 502 }]);
   });
 });

@@ -2,6 +2,7 @@ import { postgresOutbox } from "express-affiliate/postgres";
 import { describe, expect, test } from "vitest";
 import { sample, sampleOf } from "../../contract/samples.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
+import { reportIn } from "../../helpers/sql-database.js";
 import { trackerWithService } from "../../helpers/tracker.js";
 import { expectRejected, expectUnharmed, inShape, shapes, testTransactions } from "../queue/transactions.js";
 
@@ -34,9 +35,7 @@ describeWithPostgres("postgresOutbox in the host's own transaction", (database) 
 
     test("what is erased while another process gives it its place is in no queue then", async () => {
       const outbox = await create();
-      const host = await begin();
-      await outbox.add(sampleOf("bob@shop.example", "payment"), host);
-      await host.end("commit");
+      await reportIn(await begin(), outbox, sampleOf("bob@shop.example", "payment"));
       const placer = await begin();
       const { schema } = database;
       await placer.run(`update ${schema}.events set state = 1, visitor = 'v'`);

@@ -15,7 +15,7 @@ import {
 } from "../../contract/samples.js";
 import { REJECTED, Stage } from "../../contract/stage.js";
 import { run } from "../../helpers/deliver.js";
-import type { SqlDatabase } from "../../helpers/sql-database.js";
+import { reportIn, type SqlDatabase } from "../../helpers/sql-database.js";
 
 const TEXTS = [
   "a\u0000b",
@@ -212,9 +212,7 @@ export function testOperations<Pool>(
     const [due, dueToo] = [scheduledSample(LONG_MS), scheduledSample(LONG_MS)];
     const [reported, reportedToo] = [sample("payment"), sample("payment")];
     await stage.add(queued, behind, due, dueToo);
-    const host = await database.begin();
-    for (const event of [reported, reportedToo]) await outbox.add(event, host);
-    await host.end("commit");
+    await reportIn(await database.begin(), outbox, reported, reportedToo);
     const data = JSON.stringify({ clickId: "c".repeat(300) });
     await sql(`update $t.events set data = '${data}' where id in (${listOf([queued, due, reported])})`);
     await sql(`update $t.events set at_ms = 1 where id in (${listOf([due, dueToo])})`);
@@ -246,9 +244,7 @@ export function testOperations<Pool>(
     const [due, later] = [scheduledSample(LONG_MS), scheduledSample(2 * LONG_MS)];
     const [reported, reportedLater] = [sample("payment"), scheduledSample(LONG_MS)];
     for (const payment of [due, later]) await outbox.add(payment);
-    const host = await database.begin();
-    for (const payment of [reported, reportedLater]) await outbox.add(payment, host);
-    await host.end("commit");
+    await reportIn(await database.begin(), outbox, reported, reportedLater);
     await sql(`update $t.events set at_ms = 1 where id = '${due.id}'`);
 
     expect(await outbox.hold()).toBe(2);

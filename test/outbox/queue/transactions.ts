@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { clicksOf } from "../../contract/clicks.js";
 import { LONG_MS, lane, sample, scheduledSample, stranger } from "../../contract/samples.js";
 import { onStage, REJECTED, Stage } from "../../contract/stage.js";
-import type { HostTransaction, SqlDatabase } from "../../helpers/sql-database.js";
+import { type HostTransaction, reportIn, type SqlDatabase } from "../../helpers/sql-database.js";
 import { trackerWithService } from "../../helpers/tracker.js";
 
 export async function expectUnharmed({ run }: HostTransaction): Promise<void> {
@@ -96,9 +96,7 @@ export function testTransactions(
     async (stage) => {
       const visitor = stranger();
       const [first, second] = [sample("registration", visitor), sample("payment", visitor)];
-      const host = await begin();
-      await stage.outbox.add(first, host);
-      await host.end("commit");
+      await reportIn(await begin(), stage.outbox, first);
       await stage.add(second);
 
       stage.start();
@@ -119,9 +117,8 @@ export function testTransactions(
       const visitor = stranger();
       const other = sample("payment");
       const [first, second] = [sample("registration", visitor), sample("payment", visitor)];
-      const [host, placer] = [await begin(), await begin()];
-      for (const event of [first, second, other]) await stage.outbox.add(event, host);
-      await host.end("commit");
+      await reportIn(await begin(), stage.outbox, first, second, other);
+      const placer = await begin();
       await lock(first, placer);
 
       stage.start();
@@ -137,9 +134,8 @@ export function testTransactions(
       const visitor = stranger();
       const other = sample("payment");
       const [first, second] = [sample("registration", visitor), sample("payment", visitor)];
-      const [host, placer] = [await begin(), await begin()];
-      await stage.outbox.add(first, host);
-      await host.end("commit");
+      await reportIn(await begin(), stage.outbox, first);
+      const placer = await begin();
       await lock(first, placer);
 
       const reported = stage.outbox.add(second);
@@ -252,9 +248,7 @@ export function testTransactions(
     stage.hold();
     const [last, ...clicks] = clicksOf(101) as [OutboxEvent, ...OutboxEvent[]];
     await Promise.all(clicks.map((click) => stage.add(click)));
-    const host = await begin();
-    expect(await stage.outbox.add(last, host)).toBe("queued");
-    await host.end("commit");
+    await reportIn(await begin(), stage.outbox, last);
     // A claim finds it.
     stage.delivery.lanes = [lane("lead/payment")];
     stage.release();
@@ -268,9 +262,8 @@ export function testTransactions(
     "a scheduled payment can be cancelled while another process gives it its place",
     async (stage) => {
       const payment = scheduledSample(LONG_MS);
-      const [host, placer] = [await begin(), await begin()];
-      await stage.outbox.add(payment, host);
-      await host.end("commit");
+      await reportIn(await begin(), stage.outbox, payment);
+      const placer = await begin();
       await lock(payment, placer);
 
       const cancelled = stage.outbox.cancel(payment.id);
