@@ -37,19 +37,13 @@ describe.each(eachExpress)("a mistake in the set-up of clicks on $name", ({ expr
     ]);
   });
 
-  it("is no reference on a site that never calls `onClick`: the browser snippet counts it", async () => {
-    const { app, tracker, visit, warnings } = await shop();
-    app.use(tracker).get("/", responds);
-    await visit("/?ref=ALICE");
-    expect(warnings()).toEqual([]);
-  });
-
-  it("is no request that is not for a page, answers with an error, or is sent on with its reference", async () => {
+  it("is no request that is not for a page, answers with an error, or is sent on with its reference; nor any without `onClick`, as the browser snippet counts it", async () => {
     const { app, tracker, visit, warnings } = await shop();
     app.use(tracker);
+    app.get("/api", responds);
+    await visit("/api?ref=ALICE");
     app.get("/", tracker.onClick(), responds);
     app.get("/old", (req, res) => res.redirect(req.originalUrl.replace("/old", "/")));
-    app.get("/api", responds);
     await visit("/old?ref=ALICE").redirects(1);
     await visit("/missing?ref=ALICE");
     await visit("/api?ref=ALICE", { Accept: "application/json" });

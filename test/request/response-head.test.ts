@@ -107,20 +107,17 @@ describe.each(eachExpress)("cookies on $name", ({ express }) => {
       cookiesOf(response).filter((cookie) => cookie.startsWith("svc_"));
 
     it("gives each visitor ids of their own if it stands below", async () => {
-      const { tracker, posted } = await trackerWithService();
-      const app = express();
-      app.use(tracker, tracker.onClick(), cache());
-      app.get("/", (_req, res) => void res.cookie("a", "1").send("hello"));
-      const { server } = await serve(app);
+      const playBack = cache();
+      const { visit, clicks } = await site((res, req) =>
+        playBack(req, res, () => res.cookie("a", "1").send("hello")),
+      );
       const seen = new Set<string | undefined>();
       for (const _ of [1, 2, 3]) {
-        const response = await visitorOf(server)("/?ref=ALICE");
+        const response = await visit("/?ref=ALICE");
         expect(response.text).toBe("hello");
         for (const cookie of idsIn(response)) seen.add(cookie.split(";")[0]);
       }
-      expect(seen.size).toBe(6);
-      await tracker.flush();
-      expect(posted).toHaveLength(3);
+      expect([seen.size, await clicks()]).toEqual([6, 3]);
     });
 
     it("keeps no visitor's ids if it stands above", async () => {
