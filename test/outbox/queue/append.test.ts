@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
 import { createAppend } from "../../../src/outbox/queue/append.js";
-import { sample, stranger } from "../../contract/samples.js";
+import { paying, sample, stranger } from "../../contract/samples.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 
 type Attempt = (events: readonly OutboxEvent[]) => void | Promise<void>;
@@ -83,12 +83,7 @@ test("what waits is stored while the outbox closes, or is given up if the server
 });
 
 test("if a look fails, what waits keeps its place before what comes behind it", async () => {
-  const visitor = stranger();
-  const [held, next, last] = [
-    sample("click", visitor),
-    sample("registration", visitor),
-    sample("payment", visitor),
-  ];
+  const [held, next, last] = paying();
   const { append, clock, server, stored } = setUp((events) => {
     if (events.includes(held)) throw BUSY;
   });

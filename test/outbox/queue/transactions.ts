@@ -2,7 +2,7 @@ import type { OutboxEvent } from "express-affiliate";
 import type { PostgresTransaction } from "express-affiliate/postgres";
 import { describe, expect, test } from "vitest";
 import { clicksOf } from "../../contract/clicks.js";
-import { LONG_MS, lane, sample, scheduledSample, stranger } from "../../contract/samples.js";
+import { LONG_MS, lane, paying, sample, scheduledSample, stranger } from "../../contract/samples.js";
 import { onStage, REJECTED, Stage } from "../../contract/stage.js";
 import { type HostTransaction, reportIn, type SqlDatabase } from "../../helpers/sql-database.js";
 import { trackerWithService } from "../../helpers/tracker.js";
@@ -178,12 +178,7 @@ export function testTransactions(
   testOnStage(
     "two transactions about a visitor who has a later event go after it, in their order",
     async (stage) => {
-      const visitor = stranger();
-      const [click, ...both] = [
-        sample("click", visitor),
-        sample("registration", visitor),
-        sample("payment", visitor),
-      ] as const;
+      const [click, ...both] = paying();
       const [one, two] = [await begin(), await begin()];
       await stage.outbox.add(both[0], one);
       await stage.add(click);
@@ -205,7 +200,7 @@ export function testTransactions(
   }
 
   testOnStage(
-    "an open transaction keeps no event with such an id from delivery, or from being queued again",
+    "an open transaction keeps no event whose id is next to its own from delivery, or from being queued again",
     async (stage) => {
       const [first, second] = neighbours();
       const [one, two] = [await begin(), await begin()];
