@@ -6,7 +6,7 @@ import { testDeadLetterBytes } from "./dead-letter-bytes.js";
 import { testDeadLetters, testEviction } from "./dead-letters.js";
 import { testDestinations } from "./destinations.js";
 import { testHandover } from "./handover.js";
-import { testInheritedUrgency, testLastingUrgency } from "./inherited-urgency.js";
+import { testInheritedUrgency } from "./inherited-urgency.js";
 import { testKeptForTheUrgent } from "./kept-for-the-urgent.js";
 import { testLease } from "./lease.js";
 import { testOnce } from "./once.js";
@@ -35,10 +35,7 @@ export function testOutbox(name: string, outbox: OutboxUnderTest): void {
     describe("dead letters", () => testDeadLetters(itIs));
     describe("scheduled", () => testScheduled(itIs));
     describe("a person's data", () => testPersonalData(itIs));
-    describe("keeps what the urgent wait for", () => {
-      testKeptForTheUrgent(itIsSmall);
-      testLastingUrgency(itIsSmall);
-    });
+    describe("keeps what the urgent wait for", () => testKeptForTheUrgent(itIsSmall));
     describe("bounded", () => testBounds(itIsSmall));
     describe("bounded dead letters", () => testEviction(itIsSmall, maxDeadLetters));
     describe("large dead letters", () => testDeadLetterBytes(createSmall, maxDeadLetterBytes));

@@ -3,9 +3,8 @@ import type { EventKind, OutboxEvent } from "../../src/conversion/events.js";
 import { KINDS } from "../../src/conversion/kinds.js";
 import type { Attribution } from "../../src/conversion/visitor-ids.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
-import { fill } from "./bounds.js";
 import { seeded, someIdsOf } from "./order.js";
-import { retryIn, until } from "./recorder.js";
+import { retryIn } from "./recorder.js";
 import { idsOf, LONG_MS, lane, type Paying, paying, sample, signingUp, stranger } from "./samples.js";
 import { REJECTED, type StageTests } from "./stage.js";
 
@@ -122,30 +121,6 @@ export function testInheritedUrgency(it: StageTests): void {
         luck < 0.1 ? { type: "release" } : luck < 0.2 ? { type: "dead", ...REJECTED } : { type: "delivered" },
       );
     }
-  });
-}
-
-/** What docs/delivery.md says of our own outboxes, and `Outbox` demands of none: urgency does not fall. */
-export function testLastingUrgency(it: StageTests): void {
-  it("keeps a click as urgent as the registration behind it was, once that is shed", async (stage) => {
-    const { delivery, outbox } = stage;
-    const [click, registration] = signingUp();
-    stage.hold();
-    await stage.add(sample("click"), click, registration);
-    delivery.lanes = [{ endpoint: "click", limit: 1 }];
-    delivery.capacity = 1;
-    outbox.wake();
-    const first = await delivery.next();
-    assert.deepEqual(first.live.event, click);
-
-    await fill(outbox, "payment");
-    await until(
-      () => idsOf(delivery.dropped.map(({ event }) => event)).includes(registration.id),
-      "it was kept",
-    );
-    first.settle({ type: "release" });
-
-    assert.deepEqual((await delivery.next()).live.event, click);
   });
 }
 
