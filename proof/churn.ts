@@ -8,18 +8,16 @@
  * (and larger than 4 MiB, in MariaDB 16), or if that of events grows faster than there are more ids
  * that it remembers.
  */
-import type { Outbox } from "express-affiliate";
-import { ENDPOINTS } from "../src/service/endpoints.js";
-import { DESTINATION, sample, stranger } from "../test/contract/samples.js";
+import { sample, stranger } from "../test/contract/samples.js";
 import { type Kind, kindFrom, type Opened, open, startServer } from "./outboxes/server.js";
 import { allHold, exactly, figures } from "./shared/figures.js";
+import { deliverMany, reportMany } from "./shared/load.js";
 import { commandLine } from "./shared/options.js";
 import { secondsUntil } from "./shared/seconds-until.js";
 
 const { options } = commandLine({ outbox: "postgres", events: 100_000, rounds: 5, visitors: 10_000 });
 const kinds = options.outbox.split(",").map(kindFrom);
 const CONCURRENCY = 256;
-const CALLERS = 1_000;
 // A table that holds a backlog is large for that: no more than these wait at any moment.
 const MOST_WAITING = 2_000;
 // The size of a smaller table is chance: InnoDB's file of a table that is larger than an extent grows by
@@ -44,17 +42,17 @@ async function prove(kind: Kind, { events, rounds, visitors }: typeof options): 
     `${kind}, Node ${process.version}, ${rounds} rounds of ${events} events of ${visitors} visitors`,
   );
 
-  const ended = startDelivery(outbox);
-  let reported = 0;
+  let [reported, delivered] = [0, 0];
+  const counts = deliverMany(outbox, { atOnce: CONCURRENCY, answerMs: 0, settled: () => delivered++ });
   for (let round = 1; round <= rounds; round++) {
     let seconds = 0;
     for (let left = events; left > 0; left -= MOST_WAITING) {
       const some = Math.min(left, MOST_WAITING);
       const began = performance.now();
-      await report(outbox, some, () => people[Math.floor(Math.random() * visitors)]);
+      await reportMany(outbox, some, () => sample("payment", people[Math.floor(Math.random() * visitors)]));
       reported += some;
       // It does not ask `counts()`: if that left an event out, nobody would notice.
-      await secondsUntil(() => ended.delivered + ended.dropped >= reported, 60);
+      await secondsUntil(() => delivered + counts.dropped >= reported, 60);
       seconds += (performance.now() - began) / 1_000;
       await cleaned(kind, opened);
     }
@@ -71,8 +69,8 @@ async function prove(kind: Kind, { events, rounds, visitors }: typeof options): 
   const times = measured.map(({ seconds }) => seconds);
   return allHold(
     figures(
-      ["events dropped", ended.dropped, { atMost: 0 }],
-      ["events delivered", ended.delivered, exactly(reported)],
+      ["events dropped", counts.dropped, { atMost: 0 }],
+      ["events delivered", delivered, exactly(reported)],
       ["the slowest round, in times of the fastest", Math.max(...times) / Math.min(...times), { atMost: 3 }],
       ["queues", last.queuesMiB, { unit: "MiB", atMost: 2 * Math.max(LEAST_MIB[kind], first.queuesMiB) }],
       ["events", last.eventsMiB, { unit: "MiB", atMost: 2 * rounds * first.eventsMiB }],
@@ -87,48 +85,6 @@ async function cleaned(kind: Kind, { sql }: Opened): Promise<void> {
     const history = () => sql("show global status like 'Innodb_history_list_length'");
     await secondsUntil(async () => Number((await history())[0].Value) < MOST_WAITING, 60);
   }
-}
-
-/** Delivers all events at once, and counts how they end. */
-function startDelivery(outbox: Outbox) {
-  const ended = { delivered: 0, dropped: 0 };
-  let underWay = 0;
-  outbox.bind(DESTINATION);
-  outbox.start(
-    {
-      capacity() {
-        const limit = CONCURRENCY - underWay;
-        return { limit, lanes: limit > 0 ? ENDPOINTS.map((endpoint) => ({ endpoint, limit })) : [] };
-      },
-      async deliver() {
-        underWay++;
-        await new Promise(setImmediate);
-        underWay--;
-        return { type: "delivered" };
-      },
-      settled: () => ended.delivered++,
-    },
-    {
-      dropped: () => ended.dropped++,
-      degraded: console.error,
-      recovered: () => console.error("recovered"),
-    },
-  );
-  return ended;
-}
-
-/** Reports so many events. */
-async function report(
-  outbox: Outbox,
-  events: number,
-  who: () => ReturnType<typeof stranger> | undefined,
-): Promise<void> {
-  let begun = 0;
-  await Promise.all(
-    Array.from({ length: CALLERS }, async () => {
-      while (begun++ < events) await outbox.add(sample("payment", who()));
-    }),
-  );
 }
 
 async function sizesOf(kind: Kind, { sql }: Opened) {

@@ -11,13 +11,14 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { EventKind, Outbox } from "express-affiliate";
-import { type Claim, UNTRIED, type Verdict } from "../src/outbox/claim.js";
+import type { EventKind } from "express-affiliate";
+import { UNTRIED, type Verdict } from "../src/outbox/claim.js";
 import { ENDPOINTS } from "../src/service/endpoints.js";
 import { DESTINATION, LONG_MS, sample } from "../test/contract/samples.js";
 import { openAt, type Place } from "./kill/shop.js";
 import { kindFrom, startServer } from "./outboxes/server.js";
 import { allHold, figures } from "./shared/figures.js";
+import { deliverMany, reportMany } from "./shared/load.js";
 import { commandLine } from "./shared/options.js";
 import { scratch } from "./shared/scratch.js";
 
@@ -27,7 +28,6 @@ const RESTING = 5_000;
 const SOCKETS = 6;
 const ANSWER_MS = 20;
 const PAYMENTS = 1_500;
-const CALLERS = 500;
 
 const {
   options,
@@ -48,15 +48,15 @@ async function prove(kind: Place["kind"], clicks: number): Promise<boolean> {
   const server = kind === "disk" ? undefined : await startServer(kind);
   const placeOf = (name: string): Place => ({ kind, at: server?.uri ?? scratch(), name });
   const full = gated(placeOf("full"));
-  await report(full.outbox, RESTING, "registration");
+  await reportMany(full.outbox, RESTING, () => sample("registration"));
   await full.take(RESTING, {
     type: "retry",
     inMs: LONG_MS,
     history: { ...UNTRIED, attempts: 1, failures: 1 },
   });
-  await report(full.outbox, clicks, "click");
+  await reportMany(full.outbox, clicks, () => sample("click"));
   const empty = gated(placeOf("empty"));
-  for (const { outbox } of [full, empty]) await report(outbox, CLAIMS * AT_ONCE, "payment");
+  for (const { outbox } of [full, empty]) await reportMany(outbox, CLAIMS * AT_ONCE, () => sample("payment"));
 
   const [times, others]: [number[], number[]] = [[], []];
   // In turn: the machine's other load is that of both.
@@ -131,7 +131,7 @@ function gated(place: Place) {
 /** How many events a second so many processes deliver, without their start. */
 async function rateOf(processes: number, place: Place): Promise<number> {
   const filling = gated(place);
-  await report(filling.outbox, PAYMENTS, "payment");
+  await reportMany(filling.outbox, PAYMENTS, () => sample("payment"));
   await filling.close();
   const argument = JSON.stringify(place);
   const children = Array.from({ length: processes }, () => fork(fileURLToPath(import.meta.url), [argument]));
@@ -154,40 +154,13 @@ async function rateOf(processes: number, place: Place): Promise<number> {
 async function deliverAll(place: Place): Promise<void> {
   const { outbox, end } = openAt(place);
   const say = (word: string) => process.send?.(word);
-  let underWay = 0;
-  outbox.bind(DESTINATION);
   await outbox.look();
-  process.once("message", () =>
-    outbox.start(
-      {
-        capacity() {
-          const limit = SOCKETS - underWay;
-          return { limit, lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit })) };
-        },
-        async deliver(_: Claim) {
-          underWay++;
-          await sleep(ANSWER_MS);
-          underWay--;
-          return { type: "delivered" };
-        },
-        settled: () => say("delivered"),
-      },
-      observer,
-    ),
-  );
+  process.once("message", () => {
+    deliverMany(outbox, { atOnce: SOCKETS, answerMs: ANSWER_MS, settled: () => say("delivered") });
+  });
   process.once("disconnect", async () => {
     await outbox.close();
     await end();
   });
   say("ready");
-}
-
-/** Reports events of new visitors. */
-async function report(outbox: Outbox, events: number, kind: EventKind): Promise<void> {
-  let begun = 0;
-  await Promise.all(
-    Array.from({ length: CALLERS }, async () => {
-      while (begun++ < events) await outbox.add(sample(kind));
-    }),
-  );
 }
