@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { detailsOf } from "../../src/delivery/details.js";
 import { sample } from "../contract/samples.js";
-import { trackerWithService } from "../helpers/tracker.js";
 
 /** What is shown of the service's words about a registration. */
 function shownOf(message: string, data: object): string {
@@ -36,27 +35,5 @@ describe("what the service says of an event", () => {
   it("keeps words that a short id is part of", () => {
     const data = { sessionId: "4", email: "a@b.example" };
     expect(shownOf("404 for session 4", data)).toBe("404 for session [redacted]");
-  });
-
-  it("shows neither in dead letters, notices nor the log of whom", async () => {
-    const [session, click, person] = ["session-secret", "click-secret", "Ada Lovelace"];
-    const { tracker, lines } = await trackerWithService({}, (_request, res) => {
-      res.statusCode = 422;
-      return { error: `about ${click}`, message: `${person} (ada@shop.example) of ${session}`, status: 422 };
-    });
-    const notices: unknown[] = [];
-    tracker.on("dead", (notice) => notices.push(notice));
-    await tracker.trackRegistration(
-      { email: "ada@shop.example", customerId: "7", customerName: person },
-      { clickId: click, sessionId: session },
-    );
-    await tracker.flush();
-
-    const [letter] = await tracker.deadLetters.list();
-    const said = { code: "about [redacted]", message: "[redacted] ([redacted]) of [redacted]" };
-    expect(letter).toMatchObject(said);
-    expect(notices).toMatchObject([said]);
-    expect(lines.join()).toContain("about [redacted]");
-    for (const own of [session, click, person, "ada@shop"]) expect(lines.join()).not.toContain(own);
   });
 });

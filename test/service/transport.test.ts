@@ -113,6 +113,8 @@ describe("a request whose head never left", () => {
   });
 });
 
+const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+
 it.each<[string, Behaviour, string]>([
   // The very code that a reset before the head has.
   ["is read, and the connection reset", resetting, "ECONNRESET"],
@@ -131,14 +133,21 @@ it.each<[string, Behaviour, string]>([
     "UND_ERR_SOCKET",
   ],
   ["is answered by 100 alone", saying("HTTP/1.1 100 Continue\r\n\r\n"), "UND_ERR_SOCKET"],
+  [
+    "is answered by 100, unasked, before the answer",
+    saying(`HTTP/1.1 100 Continue\r\n\r\n${OK}`),
+    "UND_ERR_SOCKET",
+  ],
   ["is answered by 103 alone", saying("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"), "ERR_DEADLINE"],
-])("a request whose head left is ambiguous if it %s", async (_name, onRequest, code) => {
+])("a request whose head left is ambiguous if it %s", async (name, onRequest, code) => {
   const service = await faultyService({ onRequest });
   const timeoutMs = code === "ERR_DEADLINE" ? 1_000 : 10_000;
   const attempt = await transportTo(service.url, { timeoutMs }).send(post);
   expect([judge(attempt), codeOf(attempt)]).toEqual(["ambiguous", code]);
   expect(service.requests).toHaveLength(1);
-  expect(inspect(attempt, { depth: 9, showHidden: true })).not.toContain("secret-key");
+  const shown = inspect(attempt, { depth: 9, showHidden: true });
+  expect(shown).not.toContain("secret-key");
+  expect(shown.includes("sent `100 Continue` unasked")).toBe(name.includes("by 100"));
 });
 
 describe("an answer whose head arrived", () => {
@@ -146,10 +155,9 @@ describe("an answer whose head arrived", () => {
     ["breaks off", (socket) => void socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{")],
     ["never ends", saying("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{")],
     ["is no JSON", saying("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK")],
-    [
-      "has more than its length",
-      saying("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}HTTP/1.1 500 No\r\n\r\n"),
-    ],
+    ["comes after a 102", saying(`HTTP/1.1 102 Processing\r\n\r\n${OK}`)],
+    ["comes after a 103", saying(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${OK}`)],
+    ["has more than its length", saying(`${OK}HTTP/1.1 500 No\r\n\r\n`)],
     ["comes after a head of 50 KB", answering(200, {}, `set-cookie: ${"x".repeat(5_000)}\r\n`.repeat(10))],
     ["is in chunks that are none", saying("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzzz\r\n")],
   ])("is delivered with its 200, though its body %s", async (_name, onRequest) => {
@@ -247,28 +255,6 @@ describe("a certificate", () => {
       { type: "unreachable", code: "DEPTH_ZERO_SELF_SIGNED_CERT" },
     ]);
     expect(services.map(({ requests }) => requests.length)).toEqual([1, 0, 0, 0, 0]);
-  });
-});
-
-describe("an interim answer", () => {
-  async function attemptAfter(interim: string): Promise<Attempt> {
-    const service = await faultyService({
-      onRequest(socket, ...rest) {
-        socket.write(`HTTP/1.1 ${interim}\r\n\r\n`);
-        answering(201)(socket, ...rest);
-      },
-    });
-    return transportTo(service.url).send(post);
-  }
-
-  it.each(["102 Processing", "103 Early Hints\r\nlink: </a>"])("of %j is skipped", async (interim) => {
-    expect(await attemptAfter(interim)).toMatchObject({ type: "answer", status: 201 });
-  });
-
-  it("of 100 Continue, which was not asked for, leaves the request in doubt, and is named", async () => {
-    const attempt = await attemptAfter("100 Continue");
-    expect(judge(attempt)).toBe("ambiguous");
-    expect(attempt).toMatchObject({ error: { message: expect.stringContaining("100 Continue") } });
   });
 });
 

@@ -4,7 +4,6 @@ import { describe, expect, it } from "vitest";
 import { printable, printableJson, shown } from "../../src/shared/printable.js";
 import { presentable, Secret } from "../../src/shared/secret.js";
 import { anyCharacter } from "../helpers/any-character.js";
-import { pay } from "../helpers/pay.js";
 import { API_KEY, trackerWithService } from "../helpers/tracker.js";
 
 const key = fc.stringMatching(/^[\x21-\x7e]{12,60}$/);
@@ -78,14 +77,21 @@ describe("what is shown of others' words", () => {
   it.each([422, 401, 500])(
     "is that in log lines, notices, errors and dead letters, by a %i",
     async (status) => {
-      const hostile = `\u001b]0;owned\u0007 no\r\nsuch ${btoa(`x:${API_KEY}`)} ${encodeURIComponent(API_KEY)} ada@shop.example`;
+      const [session, click, person] = ["session-secret", "click-secret", "Ada Lovelace"];
+      const hostile =
+        `\u001b]0;owned\u0007 no\r\nsuch ${btoa(`x:${API_KEY}`)} ${encodeURIComponent(API_KEY)} ` +
+        `${person} (ada@shop.example) of ${session}, ${click}`;
       const { tracker, lines } = await trackerWithService({}, (_request, res) => {
         res.statusCode = status;
-        return { error: `Bad ${API_KEY}`, message: hostile, status };
+        return { error: `Bad ${API_KEY} of ${click}`, message: hostile, status };
       });
-      const notices: unknown[] = [];
-      for (const name of ["queued", "retry", "dead"] as const) tracker.on(name, (it) => notices.push(it));
-      await pay(tracker);
+      const notices: Record<string, unknown>[] = [];
+      for (const name of ["queued", "retry", "dead"] as const)
+        tracker.on(name, (notice) => notices.push({ ...notice }));
+      await tracker.trackRegistration(
+        { email: "ada@shop.example", customerName: person },
+        { clickId: click, sessionId: session },
+      );
       await expect.poll(() => notices.length).toBeGreaterThan(1);
       const error = await tracker.client.status("s1").catch((thrown) => thrown);
       const letters = await tracker.deadLetters.list();
@@ -96,6 +102,11 @@ describe("what is shown of others' words", () => {
         expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);
         expect(text).not.toContain(btoa(`x:${API_KEY}`).slice(4, -4));
       }
+      const ofService = [...notices, ...letters]
+        .map(Object)
+        .map(({ code, message, because }) => [code, message, because]);
+      for (const own of [session, click, person, "ada@shop"])
+        expect(JSON.stringify([lines, ofService])).not.toContain(own);
       const everything = [notices, lines, letters, error, tracker];
       expect(inspect(everything, { depth: 12, showHidden: true })).not.toContain(API_KEY);
       expect(inspect([notices, lines], { depth: 12 })).not.toContain("ada@");
