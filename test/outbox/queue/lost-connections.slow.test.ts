@@ -18,8 +18,8 @@ type When = "before" | "after";
 
 /** Ends the connection of the next statement that has this text in it. */
 interface Cut {
-  text: string;
-  when: When;
+  readonly text: string;
+  readonly when: When;
   isDue: boolean;
 }
 
@@ -29,6 +29,7 @@ const WHENS: readonly When[] = ["before", "after"];
 const STATEMENTS = [
   ...["with n (name)", "e.report", "due_at = case when", "as step, ''", "set turn = 101"],
   ...["order by visitor", "state = 4", "state = 3", "interrupted = 0, history", "first_1", "delete from"],
+  "commit",
 ];
 
 /**
@@ -49,7 +50,7 @@ describeWithMariaDb("a connection to MariaDB that is lost", (database) => {
       return runCut(cut.when, { run, end: () => database.sql(`kill ${threadId}`) });
     });
   }
-  isNoOutage((cut) => database.create({ pool: cutting(cut) }), [...STATEMENTS, "commit"]);
+  isNoOutage((cut) => database.create({ pool: cutting(cut) }));
 });
 
 describeWithPostgres("a connection to PostgreSQL that is lost", (database) => {
@@ -64,43 +65,39 @@ describeWithPostgres("a connection to PostgreSQL that is lost", (database) => {
       });
     });
   }
-  isNoOutage((cut) => database.create({ pool: cutting(cut) }), [...STATEMENTS, "commit"]);
+  isNoOutage((cut) => database.create({ pool: cutting(cut) }));
 });
 
-function isNoOutage(create: (cut: Cut) => Promise<Outbox>, texts: readonly string[]): void {
-  async function start(verdictOn: (event: OutboxEvent) => Verdict = () => ({ type: "delivered" })) {
-    const cut: Cut = { text: "", when: "before", isDue: false };
-    const outbox = await create(cut);
-    const handed: string[] = [];
-    const told: [string, Verdict["type"]][] = [];
-    const said: string[] = [];
-    const deliver = delivering(
-      async ({ event, interrupted }) => {
-        expect(interrupted).toBe(false);
-        handed.push(event.id);
-        return verdictOn(event);
-      },
-      undefined,
-      ({ id }, _, { type }) => told.push([id, type]),
-    );
-    outbox.start(deliver, {
-      dropped: () => said.push("dropped"),
-      degraded: (error) => said.push(error.message),
-      recovered: () => said.push("recovered"),
-    });
-    return { outbox, cut, handed, told, said };
-  }
-
-  test.each(texts.flatMap((text) => WHENS.map((when) => [when, text] as const)))(
+function isNoOutage(create: (cut: Cut) => Promise<Outbox>): void {
+  test.each(STATEMENTS.flatMap((text) => WHENS.map((when) => [when, text] as const)))(
     "is no outage %s a statement with %s: each event is queued, sent once, and its verdict told",
     async (when, text) => {
       const [taken, refused, postponed] = [sample("click"), sample("registration"), sample("payment")];
       const isPostponed = new Set([postponed.id]);
-      const { outbox, cut, handed, told, said } = await start(({ id }) => {
+      function verdictOn({ id }: OutboxEvent): Verdict {
         if (id === refused.id) return { type: "dead", ...REJECTED };
         return isPostponed.delete(id) ? retryIn(1) : { type: "delivered" };
+      }
+      const cut: Cut = { text, when, isDue: false };
+      const outbox = await create(cut);
+      const handed: string[] = [];
+      const told: [string, Verdict["type"]][] = [];
+      const said: string[] = [];
+      const deliver = delivering(
+        async ({ event, interrupted }) => {
+          expect(interrupted).toBe(false);
+          handed.push(event.id);
+          return verdictOn(event);
+        },
+        undefined,
+        ({ id }, _, { type }) => told.push([id, type]),
+      );
+      outbox.start(deliver, {
+        dropped: () => said.push("dropped"),
+        degraded: (error) => said.push(error.message),
+        recovered: () => said.push("recovered"),
       });
-      Object.assign(cut, { text, when, isDue: true });
+      cut.isDue = true;
 
       const events = [taken, refused, postponed];
       const outcomes = await Promise.all(events.map((event) => outbox.add(event)));
