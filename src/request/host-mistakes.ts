@@ -20,7 +20,8 @@ export function watchUnseen(req: Request, journal: Journal): void {
   const { request: requests } = (req.app ?? {}) as { readonly request?: Request };
   // It has the getter, is within an app that has it, or has something of its own under this name.
   if (!requests || "affiliate" in requests) return;
-  Object.defineProperty(requests, "affiliate", {
+  // Does not throw if the host has frozen it.
+  Reflect.defineProperty(requests, "affiliate", {
     configurable: true,
     get(this: Request) {
       if (this !== requests) warn(this, journal);
@@ -86,10 +87,13 @@ export function seenByOnClick(req: Request, context: OneTracker): void {
 
 const LONGEST_PATH = 100;
 
+/** Requests whose reference an `onClick` has read. All trackers share it: one that reads it is enough. */
+export const handled = new WeakSet<Request>();
+
 export type ReferenceWatch = ReturnType<typeof createReferenceWatch>;
 
 /**
- * Logs the first page that is opened with an affiliate's reference and that no `onClick` sees, such
+ * Logs the first page that is opened with an affiliate's reference that no `onClick` reads, such
  * as a static file served before it. Does nothing without `onClick`, as on sites with the browser
  * snippet alone.
  */
@@ -110,7 +114,7 @@ export function createReferenceWatch(journal: Journal) {
       res.once("finish", () => {
         // A redirect that keeps the reference leads to the page where it counts.
         const isKept = String(res.getHeader("Location") ?? "").includes(`${param}=`);
-        if (seenBy.has(req) || res.statusCode >= 400 || isKept) return;
+        if (handled.has(req) || res.statusCode >= 400 || isKept) return;
         const [path = ""] = req.originalUrl.split("?", 1);
         journal.once(
           "unhandled reference",

@@ -16,7 +16,7 @@ import {
   firstPartyCookie,
   isWithin,
 } from "./first-party-cookie.js";
-import { seenByOnClick } from "./host-mistakes.js";
+import { handled, seenByOnClick } from "./host-mistakes.js";
 import { type Landing, landingOf } from "./landing-page.js";
 import { isLoadedAhead, isOpenedByPerson } from "./page-view.js";
 import { askBeforeEachUse, changeHead, keepFromSharedCaches, seeHead } from "./response-head.js";
@@ -65,6 +65,7 @@ export function createOnClick(context: RequestContext) {
       seenByOnClick(req, context);
       const landing = landingOf(req, param, (values) => hintAtNoReference(param, values, journal));
       if (!landing) return false;
+      handled.add(req);
       // For bots and reloads too: a cached response would answer visitors, and count none.
       changeHead(res, keepFromSharedCaches);
       if (req.method !== "GET") return false;

@@ -21,7 +21,8 @@ describe.each(eachExpress)("a mistake in the set-up of clicks on $name", ({ expr
 
   it("is logged once: a page with a reference that no `onClick` saw, such as a static file", async () => {
     const { app, tracker, visit, warnings } = await shop();
-    app.use(tracker, serveStatic("test/fixtures"), serveStatic("docs"));
+    // It reads another parameter.
+    app.use(tracker, tracker.onClick({ param: "aff" }), serveStatic("test/fixtures"), serveStatic("docs"));
     app.get("/", tracker.onClick(), responds);
     app.get("/pricing", responds);
     await visit("/?ref=ALICE");
