@@ -41,8 +41,6 @@ export function createSpace(
   },
 ) {
   const { maxBytes, counts, queue, onDropped } = options;
-  const reporter = randomUUID().slice(0, 13);
-  let reports = 0;
 
   /** Of all client ids. */
   const bytesThat = (isMeant: (row: CountRow) => boolean) =>
@@ -69,47 +67,38 @@ export function createSpace(
 
   async function store(events: readonly OutboxEvent[]): Promise<readonly ("queued" | "duplicate")[]> {
     // Another one each time: a pass that fails is undone, so what is known is a duplicate.
-    const report = `${reporter} ${++reports}`;
+    const report = randomUUID().slice(0, 13);
     return queue.append(events.map((event) => ({ event, report })));
   }
 
   /** If there is too little to shed for it, sheds nothing and resolves to `false`. */
   async function makeFor(event: OutboxEvent): Promise<boolean> {
-    const { kind } = event;
-    const lower = kindsBelow(kind);
+    const lower = kindsBelow(event.kind);
     const missing = () => missingFor([event]);
-    if (missing() > bytesThat((row) => lower.includes(row.kind) || (row.kind === kind && isDead(row))))
-      return false;
-    for (const each of [...lower, kind]) {
-      while (missing() > 0 && (await shedDead(event, each)));
-      while (each !== kind && missing() > 0 && (await shed(event, each)));
+    const isLess = (row: CountRow) => lower.includes(row.kind) || (row.kind === event.kind && isDead(row));
+    if (missing() > bytesThat(isLess)) return false;
+    // What is its own client id's goes first.
+    const destinations = new Set([event.destination, ...counts.rows.map((row) => row.destination)]);
+    for (const kind of [...lower, event.kind]) {
+      for (const shed of kind === event.kind ? [shedDead] : [shedDead, shedLive]) {
+        for (const each of destinations) while (missing() > 0 && (await shed(kind, new Scope(each), event)));
+      }
     }
     return missing() <= 0;
   }
 
-  /** The client ids that have events, the new event's first: its own are shed first. */
-  const scopesFor = ({ destination }: OutboxEvent) =>
-    [...new Set([destination, ...counts.rows.map((row) => row.destination)])].map((each) => new Scope(each));
-
-  async function shedDead(coming: OutboxEvent, kind: EventKind): Promise<boolean> {
-    for (const of of scopesFor(coming)) {
-      const evicted = await queue.evictOldest(kind, of);
-      if (!evicted) continue;
-      onDropped({ event: evicted.event, reason: "dead-letters-full" });
-      return true;
-    }
-    return false;
+  async function shedDead(kind: EventKind, of: Scope): Promise<boolean> {
+    const evicted = await queue.evictOldest(kind, of);
+    if (evicted) onDropped({ event: evicted.event, reason: "dead-letters-full" });
+    return evicted !== undefined;
   }
 
-  async function shed(coming: OutboxEvent, urgency: EventKind): Promise<boolean> {
-    for (const of of scopesFor(coming)) {
-      const [event] = await queue.shedFor([coming], urgency, 1, of);
-      if (!event) continue;
-      counts.add(changeOf(event, "queued", -1, { bytes: -sizeOf(event) }));
-      onDropped({ event, reason: "full" });
-      return true;
-    }
-    return false;
+  async function shedLive(urgency: EventKind, of: Scope, coming: OutboxEvent): Promise<boolean> {
+    const [event] = await queue.shedFor([coming], urgency, 1, of);
+    if (!event) return false;
+    counts.add(changeOf(event, "queued", -1, { bytes: -sizeOf(event) }));
+    onDropped({ event, reason: "full" });
+    return true;
   }
 
   return {
