@@ -59,14 +59,15 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
 
   /** Removes its file while no process can take the lock. Windows may remove no open file. */
   function drop(taken: Database, other: string): void {
-    const remove = () => rmSync(pathOf(other), { force: true });
-    let isLeft = false;
-    harmless(remove, () => {
-      isLeft = true;
-    });
+    const remove = () =>
+      harmless(() => {
+        rmSync(pathOf(other), { force: true });
+        return true;
+      });
+    const isRemoved = remove();
     taken.close();
     // Not otherwise: by now the file may be that of its process's next thread.
-    if (isLeft) harmless(remove);
+    if (!isRemoved) remove();
   }
 
   function hasEnded(other: string, ifUnknown: boolean): boolean {

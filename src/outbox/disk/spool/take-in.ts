@@ -1,4 +1,5 @@
 import type { Clock } from "../../../shared/clock.js";
+import { harmless } from "../../../shared/harmless.js";
 import type { Store, TransactionOutcome } from "../store/store.js";
 import { eventFromLine, type FoundSpool, readSpool, removeSpool, spoolsBeside } from "./spool-files.js";
 
@@ -45,7 +46,10 @@ export function createTakeIn(
       // A file that is being written changes all the time.
       if (before && clock.monotonic() - before.at < SETTLE_MS) continue;
       try {
-        if (before?.version !== spool.version) return { ...spool, ...linesOf(readSpool(spool.path)) };
+        if (before?.version !== spool.version) {
+          const lines = readSpool(spool.path).split("\n");
+          return { ...spool, lines: lines.filter((line) => line !== ""), damaged: 0 };
+        }
         removeSpool(spool.path);
       } catch {
         // Another process was faster, or it cannot be read or removed at the moment.
@@ -57,11 +61,8 @@ export function createTakeIn(
   return {
     /** Whether there are lines to store. */
     finds(): boolean {
-      try {
-        current ??= next();
-      } catch {
-        // The directory cannot be read at the moment.
-      }
+      // At the moment, the directory may be unreadable.
+      current ??= harmless(next);
       return current !== undefined;
     },
     /** Whether files are to be removed in `SETTLE_MS` at the latest, by `finds`. */
@@ -71,31 +72,22 @@ export function createTakeIn(
     /** Stores the next lines. If the storage fails, the file is read anew. */
     async step(store: Pick<Store, "run">): Promise<TransactionOutcome> {
       const reading = current as Reading;
+      current = undefined;
       const { lines, version, path: from } = reading;
       const texts = lines.splice(0, LINES_AT_ONCE);
       // Not earlier: all events of a long file would take much memory.
       const some = texts.flatMap((line) => eventFromLine(line) ?? []);
       reading.damaged += texts.length - some.length;
-      try {
-        const outcome = await store.run(some.map((event) => ({ name: "append", args: [event] })));
-        // Events without space are lost: their process is gone.
-        const full = some.filter((_, nth) => outcome.results[nth] === "full");
-        const dropped = [...outcome.dropped, ...full.map((event) => ({ event, reason: "full" as const }))];
-        if (lines.length > 0) return { ...outcome, dropped };
-        current = undefined;
-        stored.set(from, { version, at: clock.monotonic() });
-        const { damaged } = reading;
-        return { ...outcome, dropped, problems: damaged > 0 ? [unreadable(damaged, from)] : [] };
-      } catch (error) {
-        current = undefined;
-        throw error;
-      }
+      const outcome = await store.run(some.map((event) => ({ name: "append", args: [event] })));
+      // Events without space are lost: their process is gone.
+      const full = some.filter((_, nth) => outcome.results[nth] === "full");
+      const dropped = [...outcome.dropped, ...full.map((event) => ({ event, reason: "full" as const }))];
+      if (lines.length > 0) current = reading;
+      else stored.set(from, { version, at: clock.monotonic() });
+      const isNews = lines.length === 0 && reading.damaged > 0;
+      return { ...outcome, dropped, problems: isNews ? [unreadable(reading.damaged, from)] : [] };
     },
   };
-}
-
-function linesOf(content: string): Pick<Reading, "lines" | "damaged"> {
-  return { lines: content.split("\n").filter((line) => line !== ""), damaged: 0 };
 }
 
 function unreadable(lines: number, path: string) {

@@ -20,8 +20,8 @@ export function createOwners(
 ) {
   const { owner, locks, destinations } = options;
   const { queues } = database.words;
-  /** For each that seems to have ended: the end of its lease, and at how many looks it was that. */
-  let silent = new Map<string, { readonly until: number; readonly looks: number }>();
+  /** The leases of those that seem to have ended, and at how many looks each was the same. */
+  let silent = new Map<string, number>();
 
   const isClaimed = () => `destination in (${marks(destinations())}) and turn = ${CLAIMED}`;
 
@@ -42,9 +42,9 @@ export function createOwners(
       const seen: typeof silent = new Map();
       for (const { other, until } of await others()) {
         if (!locks?.hasEnded(other)) continue;
-        const before = silent.get(other);
-        const looks = before?.until === until ? before.looks + 1 : 0;
-        seen.set(other, { until, looks });
+        const lease = `${other} ${until}`;
+        const looks = silent.get(lease) ?? 0;
+        seen.set(lease, looks + 1);
         if (looks < LOOKS_WITHOUT_LOCK) continue;
         await database.write(`update ${queues} set due_at = 0 where ${isClaimed()} and claimed_by = ?`, [
           ...destinations(),
