@@ -27,7 +27,7 @@ const spools = (directory: string) => readdirSync(directory).filter((name) => na
 /** What the next process finds. */
 async function queuedIn(directory: string): Promise<number> {
   const outbox = diskOutbox({ directory });
-  const { queued } = outbox.counts();
+  const { queued } = await outbox.look();
   await outbox.close();
   return queued;
 }

@@ -11,8 +11,8 @@ const LOOK_MS = 500;
 const LOOKS = 4;
 const THOROUGH_EACH = 10;
 
-/** The most that a starting host waits for what other processes left; the rest is stored later. */
-const TAKE_IN_MS = 1_000;
+// For so long at most, the thread stores what other processes left before the host's first event.
+const TAKE_IN_MS = 500;
 
 /**
  * The disk outbox's own thread: only it waits for the disk. It stores, and does nothing else. What
@@ -38,18 +38,14 @@ void open().finally(() => {
 
 async function open(): Promise<void> {
   try {
-    const done = [await keeper.attempt((store) => store.run([]))];
-    // Before the host's first event: an earlier one of its visitor may be among these.
-    await takeIn({ forMs: TAKE_IN_MS, onDone: (each) => done.push(each) });
-    tell({
-      ...(done.at(-1) as TransactionOutcome),
-      dropped: done.flatMap((each) => each.dropped),
-      problems: done.flatMap((each) => each.problems),
-    });
+    tell(await keeper.attempt((store) => store.run([])));
   } catch (error) {
     // Its host waits for the first thread alone. Each look tries again.
     if (!options.inherited) fail(error as OutboxError);
+    return;
   }
+  // Before the host's first event: an earlier one of its visitor may be among these.
+  await takeIn(TAKE_IN_MS);
 }
 
 async function carryOut({ calls, generation }: Batch): Promise<void> {
@@ -67,12 +63,9 @@ async function look(): Promise<void> {
   await takeIn();
 }
 
-async function attempt(
-  task: Task,
-  onDone: (outcome: TransactionOutcome) => unknown = tell,
-): Promise<boolean> {
+async function attempt(task: Task): Promise<boolean> {
   try {
-    onDone(await keeper.attempt(task));
+    tell(await keeper.attempt(task));
     return true;
   } catch {
     // Appends and claims report what is wrong with the file.
@@ -84,11 +77,11 @@ function tell(outcome: TransactionOutcome): void {
   post({ type: "looked", ...outcome });
 }
 
-async function takeIn({ forMs = 0, onDone = tell as (outcome: TransactionOutcome) => unknown } = {}) {
+async function takeIn(forMs = 0): Promise<void> {
   const deadline = systemClock.monotonic() + forMs;
   do {
     // Once closed, the file stays closed.
-    if (hasEnded || !keeper.takeIn.finds() || !(await attempt(keeper.takeIn.step, onDone))) return;
+    if (hasEnded || !keeper.takeIn.finds() || !(await attempt(keeper.takeIn.step))) return;
   } while (systemClock.monotonic() < deadline);
   // The next lines come after the calls that have come.
   setImmediate(() => void takeIn());
