@@ -43,11 +43,9 @@ const STATEMENTS_OF_A_TRANSACTION = 10;
 export const SLOWEST_MS = 5_000;
 const STUCK_MS = 30_000;
 
-/** A file, and how often each of its connections has written to it. */
 interface File {
   readonly db: Database;
   readonly statements: Map<string, Statement>;
-  commits: number;
 }
 
 /**
@@ -74,7 +72,7 @@ export class Disk {
     if (path.includes(".owner-")) return this.#ownerLock(path, isAlive);
     let file = this.#files.get(path);
     if (!file) {
-      file = { db: new Sqlite(":memory:"), statements: new Map(), commits: 0 };
+      file = { db: new Sqlite(":memory:"), statements: new Map() };
       file.db.exec("pragma temp_store = memory");
       this.#files.set(path, file);
     }
@@ -103,7 +101,6 @@ export class Disk {
     const { db, statements } = file;
     /** How many more statements succeed; infinite if all do. */
     let left = Number.POSITIVE_INFINITY;
-    let ownCommits = 0;
 
     const step = () => {
       if (--left < 0) fail(host.diskFault);
@@ -128,8 +125,6 @@ export class Disk {
       // However few statements there were: it fails.
       if (Number.isFinite(left)) fail(host.diskFault);
       db.exec("commit");
-      file.commits++;
-      ownCommits++;
       this.afterCommit?.(db, ++this.transactions);
       if (host.diskFault === "lost" && host.random() < 0.5) {
         for (const end of [...host.threads]) end(new Error("the thread was ended before it could answer"));
@@ -147,8 +142,6 @@ export class Disk {
       if (sql === "pragma journal_mode") return telling(() => ({ journal_mode: "wal" }));
       if (sql === "begin immediate") return doing(begin);
       if (sql === "commit") return doing(commit);
-      // All processes share a connection: what the others wrote would pass for this one's own.
-      if (sql === "pragma data_version") return telling(() => ({ data_version: file.commits - ownCommits }));
       const statement = statements.get(sql) ?? db.prepare(sql);
       statements.set(sql, statement);
       return {

@@ -212,22 +212,19 @@ export function setAside(path: string): string {
  * written since the last call. Says once that it is long because a connection reads for long.
  */
 function createLogCleaner(db: Database, path: string): () => readonly Problem[] {
-  const ofOthers = db.prepare("pragma data_version");
-  const own = db.prepare("select total_changes() as number");
   const checkpoint = db.prepare("pragma wal_checkpoint(truncate)");
-  let seen = "";
+  let writtenAt = 0;
   let isTold = false;
 
   return function cleanLog() {
-    const version = `${ofOthers.get().data_version} ${own.get().number}`;
-    const bytes = statIfThere(`${path}-wal`)?.size ?? 0;
-    const isLong = bytes >= LONG_WAL_BYTES;
-    const isHeld = (isLong || version === seen) && checkpoint.get().busy !== 0;
+    const { size = 0, mtimeMs = 0 } = statIfThere(`${path}-wal`) ?? {};
+    const isLong = size >= LONG_WAL_BYTES;
+    const isHeld = (isLong || mtimeMs === writtenAt) && checkpoint.get().busy !== 0;
     const isNews = isLong && isHeld && !isTold;
-    seen = version;
+    writtenAt = mtimeMs;
     isTold = isLong && isHeld;
     if (!isNews) return [];
-    const message = `diskOutbox: ${path}-wal has grown to ${Math.round(bytes / 2 ** 20)} MiB, because another connection reads the file and does not end; find it (fuser ${path}) and end it`;
+    const message = `diskOutbox: ${path}-wal has grown to ${Math.round(size / 2 ** 20)} MiB, because another connection reads the file and does not end; find it (fuser ${path}) and end it`;
     return [{ code: "ERR_AFFILIATE_DISK_LOG", message }];
   };
 }
