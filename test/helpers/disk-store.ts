@@ -142,7 +142,7 @@ export function openDisk(directory: string, options: Options = {}): Disk {
     calls,
     claim: (limit) => calls.claim(capacityOf(limit)),
     settle: async (claim, verdict) => (await run(settling(claim, verdict))).dropped,
-    counts: async (wanted) => countsOf((await run()).snapshot.counts, new Scope(wanted)),
+    counts: async (wanted) => countsOf((await run()).counts, new Scope(wanted)),
     append: async (...events) => [...(await run(...events.map(appending))).results],
   };
 }

@@ -1,5 +1,5 @@
 import { callsThrough, claimedOf, type DiskClaim, storageOf } from "../../src/outbox/disk/store/calls.js";
-import type { Snapshot, TransactionOutcome } from "../../src/outbox/disk/store/store.js";
+import type { TransactionOutcome } from "../../src/outbox/disk/store/store.js";
 import { createDurable } from "../../src/outbox/durable.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
 import { countsOf } from "../../src/outbox/queue/counts.js";
@@ -29,7 +29,7 @@ export function virtualDisk(
     maxBytes: 1024 ** 3,
   });
   let cancelLook = () => {};
-  let last: Pick<Snapshot, "counts"> = { counts: [] };
+  let last: TransactionOutcome["counts"] = [];
 
   const calls = callsThrough(async (call) => {
     const outcome = await disk.run(call);
@@ -37,8 +37,8 @@ export function virtualDisk(
     return outcome.results[0];
   });
 
-  function receive({ dropped, snapshot }: TransactionOutcome): void {
-    last = snapshot;
+  function receive({ dropped, counts }: TransactionOutcome): void {
+    last = counts;
     for (const { event, reason } of dropped) notify((to) => to.dropped(event, reason));
   }
 
@@ -55,7 +55,7 @@ export function virtualDisk(
       claim: calls.claim,
       settle: (claim, verdict) => calls.settle(claimedOf(claim), verdict),
       bind() {},
-      counts: () => countsOf(last.counts, SCOPE),
+      counts: () => countsOf(last, SCOPE),
       start: () => void look(),
       async close() {
         cancelLook();

@@ -74,10 +74,10 @@ export function openDisk(directory: string, clientId?: number): OpenOutbox {
   return {
     name: "disk",
     async look() {
-      const { snapshot } = await run({ name: "count", args: [] });
+      const { counts } = await run({ name: "count", args: [] });
       const damaged = readdirSync(folder).filter((name) => /^outbox\.db\.damaged-.*Z$/.test(name));
       const trouble = `a file was damaged, and the events in it are not sent: ${damaged.join(", ")}; inspect it, then remove it`;
-      return { ...countsOf(snapshot.counts, scope), ...(damaged.length > 0 && { trouble }) };
+      return { ...countsOf(counts, scope), ...(damaged.length > 0 && { trouble }) };
     },
     deadLetters,
     personalData: (person) => personalDataIn(personal, person),

@@ -8,7 +8,7 @@ import { createProcessHooks } from "../../shared/process-hooks.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { setImmediate } from "../../shared/real-timers.js";
 import { createDurable } from "../durable.js";
-import { isHeldSince } from "../lease.js";
+import { isHeldSince, momentBy } from "../lease.js";
 import { durableOptions, MIB } from "../option-types.js";
 import type { Outbox } from "../outbox.js";
 import { countsOf } from "../queue/counts.js";
@@ -108,21 +108,19 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
       isInOrder: true,
       append: (event) => calls.append(event),
       async claim(capacity) {
+        const { generation } = open();
+        const since = momentBy();
         const claims = await calls.claim(capacity);
         return claims.map((claim) => {
-          const { id } = claim.event;
-          const isHeld = () => {
-            const since = open().last.snapshot.leases.get(id);
-            // It may have been lost, and claimed anew.
-            return underWay.get(id) === held && since !== undefined && isHeldSince(since, limits.leaseMs);
-          };
+          const isHeld = () => generation === open().generation && isHeldSince(since, limits.leaseMs);
           const held = { ...claim, isHeld };
-          underWay.set(id, held);
+          underWay.set(claim.event.id, held);
           return held;
         });
       },
       async settle(claim, verdict) {
         const isActedOn = await calls.settle(claimedOf(claim), verdict);
+        // Unless it was released, and claimed anew.
         if (underWay.get(claim.event.id) === claim) underWay.delete(claim.event.id);
         return isActedOn;
       },
@@ -132,7 +130,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         open().bind(clientId);
         if (opened?.isShared) notify((to) => to.cautioned?.(anotherTracker(directory)));
       },
-      counts: () => countsOf(open().last.snapshot.counts, scope),
+      counts: () => countsOf(open().last.counts, scope),
       close: async () => opened?.close(),
     },
     { name: "disk", maxMemoryBytes, pollMs: LOOKED_EVERY_MS, clock },

@@ -1,6 +1,6 @@
 import type { OutboxEvent } from "../../../conversion/events.js";
 import type { Verdict } from "../../claim.js";
-import { clockOfAllThreads, type Moment, type TwoClocks } from "../../lease.js";
+import { clockOfAllThreads, type TwoClocks } from "../../lease.js";
 import { type CountRow, createCounts } from "../../queue/counts.js";
 import type { QueueClaim } from "../../queue/leases.js";
 import { createQueue } from "../../queue/queue.js";
@@ -32,18 +32,11 @@ export interface StoreOptions {
   readonly inherited?: readonly DiskClaim[] | undefined;
 }
 
-/** The state after a transaction. */
-export interface Snapshot {
-  /** Of all client ids. */
-  readonly counts: readonly CountRow[];
-  /** By the ids of claimed events: when the lease was taken or renewed. */
-  readonly leases: ReadonlyMap<string, Moment>;
-}
-
 export interface TransactionOutcome {
   /** Of the calls. */
   readonly results: readonly unknown[];
-  readonly snapshot: Snapshot;
+  /** What there is after it, of all client ids. */
+  readonly counts: readonly CountRow[];
   readonly dropped: readonly Dropped[];
   /** With the file. */
   readonly problems: readonly Problem[];
@@ -133,13 +126,6 @@ export function createStore(
     countAgainAt = began + Math.max(COUNTED_AT_MOST_EVERY_MS, PAUSE_AFTER_COUNTING * took);
   }
 
-  function snapshot(): Snapshot {
-    const leases = new Map<string, Moment>();
-    for (const { event, leasedSince } of queue.underWay.values())
-      if (leasedSince) leases.set(event.id, leasedSince);
-    return { counts: counts.rows, leases };
-  }
-
   async function pass(body: () => Promise<unknown>): Promise<TransactionOutcome> {
     let underWay = new Map(queue.underWay);
     try {
@@ -154,7 +140,7 @@ export function createStore(
           await queue.giveBackUnknown();
         }
         const results = ((await body()) ?? []) as readonly unknown[];
-        return { results, snapshot: snapshot(), dropped, problems: [] };
+        return { results, counts: counts.rows, dropped, problems: [] };
       });
       isFurther = false;
       return outcome;
