@@ -19,14 +19,13 @@ const CACHE_BYTES = 16 * 1024 * 1024;
 const SPARE_PAGES = 256;
 // Earlier versions can damage a shared file (sqlite.org/wal.html, "the WAL-reset bug").
 const SHAREABLE_FROM = "3.51.3";
-const WAIT_FOR_ANOTHER_MS = 5_000;
 const BESIDE = ["-wal", "-shm"];
 
 export interface FileOptions {
   readonly maxBytes: number;
   /** The first version of SQLite that may share a file with other processes. */
   readonly shareableFrom?: string;
-  /** How long to wait for another process to leave an unshareable file. */
+  /** How long to wait while another process has the file locked. Default: see `whenFree`. */
   readonly waitMs?: number;
 }
 
@@ -80,7 +79,7 @@ function missing(message: string): OutboxError {
 }
 
 function openChecked(path: string, options: EngineAndOptions, check: (db: Database) => void): OpenFile {
-  const { engine, maxBytes, shareableFrom = SHAREABLE_FROM, waitMs = WAIT_FOR_ANOTHER_MS } = options;
+  const { engine, maxBytes, shareableFrom = SHAREABLE_FROM, waitMs } = options;
   // The outbox's own file may be locked at this moment, or be no database.
   const nowhere = openDatabase(engine, ":memory:");
   const { version } = nowhere.prepare("select sqlite_version() as version").get();
@@ -89,13 +88,10 @@ function openChecked(path: string, options: EngineAndOptions, check: (db: Databa
   const db = openDatabase(engine, path);
   try {
     if (!isShareable) db.exec("pragma locking_mode = exclusive");
-    whenFree(
-      () => {
-        check(db);
-        configure(db, maxBytes);
-      },
-      isShareable ? undefined : waitMs,
-    );
+    whenFree(() => {
+      check(db);
+      configure(db, maxBytes);
+    }, waitMs);
     if (db.prepare("pragma journal_mode").get().journal_mode !== "wal") {
       throw new Error("its file system cannot keep SQLite's write-ahead log");
     }
