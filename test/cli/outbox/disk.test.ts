@@ -188,6 +188,12 @@ describe("a directory's outbox", () => {
     expect(readdirSync(directory)).toEqual(["outbox.db"]);
     expect(readFileSync(path, "utf8")).toBe("no database".repeat(1_000));
 
+    writeFileSync(path, "");
+    const message = expect.stringContaining("brings it up to date when it starts");
+    const missing = { code: "ERR_AFFILIATE_DISK_MISSING", message };
+    expect(await jsonOf([directory, "status"])).toMatchObject({ code: 1, json: { error: missing } });
+    expect(readFileSync(path, "utf8")).toBe("");
+
     const newer = scratchDirectory();
     const disk = openDisk(newer);
     disk.db.exec("pragma user_version = 99");

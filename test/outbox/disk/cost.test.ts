@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { DiskClaim } from "../../../src/outbox/disk/store/calls.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { capacityOf } from "../../helpers/deliver.js";
-import { appending, DELIVERED, diskOf, settling, someOf } from "../../helpers/disk-store.js";
+import { appending, DELIVERED, type Disk, diskOf, settling, someOf } from "../../helpers/disk-store.js";
 
 test.each([1, 8, 50])(
   "storing, claiming and settling %d events takes eleven statements and two transactions",
@@ -40,36 +40,28 @@ test("a claim for more than there is takes three statements, however many lanes 
   expect(texts).toHaveLength(3);
 });
 
-test("to count what there is, no settled event is read", async () => {
+/** How SQLite looks for rows in the statement that has these words. */
+function searchesOf({ db }: Disk, texts: readonly string[], words: string): string[] {
+  const [text, ...others] = texts.filter((each) => each.includes(words));
+  expect(others).toEqual([]);
+  const plan = db.prepare(`explain query plan ${text}`).all();
+  return plan.map(({ detail }) => detail).filter((detail) => /SCAN|SEARCH|ORDER BY/.test(detail));
+}
+
+test("to count what there is, no settled event is read, and finding a visitor's next event reads none of the others", async () => {
   const texts: string[] = [];
   const disk = diskOf({ onStatement: (text) => texts.push(text) });
   await disk.append(...someOf("payment", 3));
-  const counting = texts.filter((text) => text.includes("count(*) as number"));
-  expect(counting).toHaveLength(1);
-
-  const plan = disk.db.prepare(`explain query plan ${counting[0]}`).all();
-  const reads = plan.map(({ detail }) => detail).filter((detail) => /SCAN|SEARCH/.test(detail));
-
-  expect(reads).toEqual([
+  expect(searchesOf(disk, texts, "count(*) as number")).toEqual([
     "SCAN events USING INDEX events_by_visitor",
     expect.stringContaining("SEARCH events USING INDEX events_by_state (state=?"),
   ]);
-});
 
-test("finding a visitor's next event reads none of the others", async () => {
-  const texts: string[] = [];
-  const disk = diskOf({ onStatement: (text) => texts.push(text) });
-  await disk.append(...someOf("payment", 1));
   const [claim] = await disk.claim(1);
   await disk.settle(claim as DiskClaim, DELIVERED);
-  const next = texts.filter((text) => text.includes("order by e.place"));
-  expect(next).toHaveLength(1);
-
-  const plan = disk.db.prepare(`explain query plan ${next[0]}`).all();
-  const details = plan.map(({ detail }) => detail);
-  const searches = details.filter((detail) => detail.includes("SEARCH e"));
-
-  expect(searches).not.toEqual([]);
-  for (const search of searches) expect(search).toContain("(visitor=? AND state=? AND kind=?");
-  for (const detail of details) expect(detail).not.toContain("ORDER BY");
+  const searches = searchesOf(disk, texts, "order by e.place");
+  expect(searches.join()).not.toContain("ORDER BY");
+  expect(searches.filter((each) => each.includes("SEARCH e"))).not.toEqual([]);
+  for (const each of searches.filter((one) => one.includes("SEARCH e")))
+    expect(each).toContain("(visitor=? AND state=? AND kind=?");
 });

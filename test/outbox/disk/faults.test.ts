@@ -1,13 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Outbox } from "express-affiliate";
 import { expect, onTestFinished, test } from "vitest";
 import { UNTRIED, type Verdict } from "../../../src/outbox/claim.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { openExistingFile, openFile } from "../../../src/outbox/disk/file/file.js";
 import { findEngine } from "../../../src/outbox/disk/file/sqlite.js";
-import { receiptTimes } from "../../../src/outbox/fallback.js";
 import { until } from "../../contract/recorder.js";
 import { largeSample, sample } from "../../contract/samples.js";
 import { DELIVERED, engine, openDisk, REJECTED, settleAll, someOf } from "../../helpers/disk-store.js";
@@ -22,19 +20,6 @@ function expectError(attempt: () => unknown, code: string, words: string | RegEx
   const message = expect.stringMatching(words);
   expect(attempt).toThrow(expect.objectContaining({ code: `ERR_AFFILIATE_DISK_${code}`, message }));
 }
-
-const holds = (outbox: Outbox, queued: number) =>
-  until(() => outbox.counts().queued === queued, `there were not ${queued} events queued`);
-
-test("the disk outbox makes its directory and its file for this user alone", async () => {
-  const directory = join(scratchDirectory(), "not", "there", "yet");
-  const { outbox } = watched({ directory });
-  await outbox.add(sample("payment"));
-
-  expect(statSync(directory).mode & 0o777).toBe(0o700);
-  expect(statSync(join(directory, "outbox.db")).mode & 0o777).toBe(0o600);
-  expect(statSync(join(directory, "outbox.db-wal")).mode & 0o777).toBe(0o600);
-});
 
 test("the disk outbox says at the start which package to install if Node has no SQLite", () => {
   const find = () => findEngine(["/nowhere/any.js"], false);
@@ -67,23 +52,6 @@ test.each([openFile, openExistingFile])(
     first.close();
   },
 );
-
-test("the disk outbox makes, migrates and overwrites nothing if it opens what is there", () => {
-  const directory = scratchDirectory();
-  const path = join(directory, "outbox.db");
-  const open = () => openExistingFile(path, { engine, maxBytes: MIB });
-
-  expectError(open, "MISSING", `there is no ${path}`);
-  expect(readdirSync(directory)).toEqual([]);
-
-  writeFileSync(path, "");
-  expectError(open, "MISSING", "brings it up to date when it starts");
-  expect(readFileSync(path, "utf8")).toBe("");
-
-  writeFileSync(path, "no database".repeat(1_000));
-  expect(open).toThrow("not a database");
-  expect(readdirSync(directory)).toEqual(["outbox.db"]);
-});
 
 test("the disk outbox goes on in memory if the file cannot be written any more, says so, and stores it when it can", async () => {
   const directory = join(scratchDirectory(), "outbox");
@@ -214,38 +182,4 @@ test("the disk outbox goes on if its file is full before its bounds are reached:
   expect(codes).toContain("ERR_AFFILIATE_DISK_FULL");
   await until(() => codes.includes("recovered"), "it did not say that it works again");
   expect(await outbox.add(sample("payment"))).toBe("queued");
-});
-
-test("the disk outbox has an event in memory and in its spool while another connection keeps the file locked for more than a second", async () => {
-  receiptTimes.withinMs = 1_000;
-  const { directory, outbox, codes, delivered, start } = watched();
-  start();
-  const other = openDisk(directory);
-  other.db.exec("begin exclusive");
-  const event = sample("payment");
-
-  expect(await outbox.add(event)).toBe("in-memory");
-  expect(outbox.durable).toBe(true);
-  await holds(outbox, 1);
-  other.db.exec("commit");
-  other.close();
-
-  await until(() => delivered.length === 1, "nothing was delivered");
-  expect(delivered).toEqual([event.id]);
-  expect(outbox.durable).toBe(true);
-  expect(codes).toEqual([]);
-});
-
-test("the disk outbox keeps in its directory nothing but its own", async () => {
-  const directory = scratchDirectory();
-  mkdirSync(join(directory, "mine"));
-  const { outbox } = watched({ directory });
-  await outbox.add(sample("payment"));
-  await outbox.close();
-
-  expect(readdirSync(directory).sort()).toEqual(["mine", "outbox.db"]);
-  const disk = openDisk(directory);
-  expect(await disk.append(sample("payment"))).toEqual(["queued"]);
-  await holds(watched({ directory }).outbox, 2);
-  disk.close();
 });

@@ -1,17 +1,14 @@
 import { copyFileSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { createOwnerLocks } from "../../../src/outbox/disk/file/owner-locks.js";
 import { useOneCopy } from "../../../src/outbox/disk/file/sqlite.js";
 import type { DiskClaim } from "../../../src/outbox/disk/store/calls.js";
 import { LOOKS_WITHOUT_LOCK } from "../../../src/outbox/disk/store/owners.js";
-import { createFileKeeper } from "../../../src/outbox/disk/thread/file-keeper.js";
 import { personalEventOf } from "../../../src/outbox/personal-data.js";
 import { sample, stranger } from "../../contract/samples.js";
 import { DELIVERED, diskOf, disksOf, engine, idsOf, REJECTED } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
-
-const HOUR_MS = 3_600_000;
 
 /** The locks of two processes. */
 function locks() {
@@ -22,30 +19,27 @@ function locks() {
 
 const locksOf = (directory: string) => readdirSync(directory).filter((name) => name.includes(".owner-"));
 
-test("the disk outbox takes over what a process has claimed that has lost its lock and renews no lease", async () => {
-  const [killed, other] = disksOf(["killed", "other"], { ended: new Set(["killed"]) });
-  await killed.append(sample("payment"));
-  await killed.claim(1);
+test.each([
+  { what: "takes over from", renews: false, looks: LOOKS_WITHOUT_LOCK },
+  { what: "leaves its claims to", renews: true, looks: 10 * LOOKS_WITHOUT_LOCK },
+])(
+  "the disk outbox $what a process that has lost its lock, if it renews its lease: $renews",
+  async ({ renews, looks }) => {
+    let now = Date.now();
+    const [one, other] = disksOf(["one", "other"], { ended: new Set(["one"]), time: () => now });
+    await one.append(sample("payment"));
+    await one.claim(1);
 
-  for (let look = 0; look < LOOKS_WITHOUT_LOCK; look++) await other.store.look();
-  expect(await other.claim(1)).toEqual([]);
-  await other.store.look();
-  expect(await other.claim(1)).toMatchObject([{ interrupted: true }]);
-});
-
-test("the disk outbox leaves a process its claims that has lost its lock and renews its lease", async () => {
-  let now = Date.now();
-  const [alive, other] = disksOf(["alive", "other"], { ended: new Set(["alive"]), time: () => now });
-  await alive.append(sample("payment"));
-  await alive.claim(1);
-
-  for (let look = 0; look < 10 * LOOKS_WITHOUT_LOCK; look++) {
-    now += 500;
-    await alive.store.look();
+    for (let look = 0; look < looks; look++) {
+      now += 500;
+      if (renews) await one.store.look();
+      await other.store.look();
+    }
+    expect(await other.claim(1)).toEqual([]);
     await other.store.look();
-  }
-  expect(await other.claim(1)).toEqual([]);
-});
+    expect(await other.claim(1)).toMatchObject(renews ? [] : [{ interrupted: true }]);
+  },
+);
 
 test("a late delivery of an event that was retried into its visitor's other queue holds up no later one", async () => {
   const [one, other] = disksOf(["one", "other"], { ended: new Set(["one"]) });
@@ -101,69 +95,41 @@ test("what is under way stays its queue's head, even if an event with a lower nu
   expect(idsOf(await disk.claim(2))).toEqual([late.id]);
 });
 
-test("the disk outbox ends no lease because the wall clock is set ahead", async () => {
-  let [wall, monotonic] = [Date.now(), 0];
-  const [one, other] = disksOf(["one", "other"], { time: () => wall, monotonic: () => monotonic });
-  await one.append(sample("payment"));
-  await one.claim(1);
-  await other.store.look();
-
-  wall += 24 * HOUR_MS;
-  expect(await other.claim(1)).toEqual([]);
-  await one.store.look();
-  monotonic += 61_000;
-  wall += 61_000;
-  await one.store.look();
-  expect(await other.claim(1)).toEqual([]);
-});
-
-test("the disk outbox has a lock that other processes can tell the end of, takes it anew if its file was removed, and leaves none behind", () => {
+test("the disk outbox has a lock that other processes can tell the end of, takes it anew if its file was removed or replaced, and leaves none behind", () => {
   const { directory, one, other } = locks();
+  const replaced = (name: string) => {
+    const aside = join(scratchDirectory(), "aside");
+    renameSync(join(directory, name), aside);
+    copyFileSync(aside, join(directory, name));
+  };
   expect(other.hasEnded("one")).toBe(false);
-  for (let time = 0; time < 2; time++) {
+  for (const lose of [(name: string) => rmSync(join(directory, name)), replaced]) {
     one.acquire();
     one.acquire();
     expect(other.hasEnded("one")).toBe(false);
-    if (time === 0) for (const name of locksOf(directory)) rmSync(join(directory, name));
+    lose(locksOf(directory)[0] as string);
+    expect(other.isGone("one")).toBe(true);
   }
+  one.acquire();
   other.acquire();
   other.removeEnded([]);
+  expect(other.isGone("one")).toBe(false);
   expect(locksOf(directory)).toHaveLength(2);
   one.release();
   other.release();
   expect(locksOf(directory)).toEqual([]);
 });
 
-test("the disk outbox takes its lock anew if the directory was replaced by a copy of it", () => {
-  const { directory, one, other } = locks();
-  one.acquire();
-  const [name] = locksOf(directory) as [string];
-  const aside = scratchDirectory();
-  renameSync(join(directory, name), join(aside, name));
-  copyFileSync(join(aside, name), join(directory, name));
-  expect(other.isGone("one")).toBe(true);
-  one.acquire();
-  expect(other.isGone("one")).toBe(false);
-  one.release();
-});
-
 test("the disk outbox says once that a reader keeps SQLite's log from being emptied, and again after it was short", async () => {
-  const directory = scratchDirectory();
-  const path = join(directory, "outbox.db");
-  const limits = { maxBytes: 2 ** 30, maxDeadLetters: 1_000, rememberMs: HOUR_MS, leaseMs: 20_000 };
-  const keeper = createFileKeeper({ path, engine, owner: "one", ...limits });
-  onTestFinished(() => keeper.close());
-  const told = async () =>
-    (await keeper.attempt((store) => store.look(true))).problems.map(({ code }) => code);
-  const { db } = diskOf({ owner: "other", maxBytes: 2 ** 30 }, directory);
-  const reader = diskOf({ owner: "reader" }, directory).db;
-  db.exec("create table filler (a text) strict");
+  const [one, other, reader] = disksOf(["one", "other", "reader"]);
+  const told = async () => (await one.store.look(true)).problems.map(({ code }) => code);
+  other.db.exec("create table filler (a text) strict");
   const growLog = (mib: number) => {
-    for (let nth = 0; nth < mib; nth++) db.exec("insert into filler values (hex(zeroblob(524288)))");
+    for (let nth = 0; nth < mib; nth++) other.db.exec("insert into filler values (hex(zeroblob(524288)))");
   };
   const read = () => {
-    reader.exec("begin");
-    reader.prepare("select count(*) from events").get();
+    reader.db.exec("begin");
+    reader.db.prepare("select count(*) from events").get();
   };
 
   read();
@@ -172,13 +138,13 @@ test("the disk outbox says once that a reader keeps SQLite's log from being empt
   growLog(5);
   expect(await told()).toEqual(["ERR_AFFILIATE_DISK_LOG"]);
   expect(await told()).toEqual([]);
-  reader.exec("commit");
+  reader.db.exec("commit");
   expect(await told()).toEqual([]);
-  db.exec("delete from filler");
+  other.db.exec("delete from filler");
   read();
   growLog(65);
   expect(await told()).toEqual(["ERR_AFFILIATE_DISK_LOG"]);
-  reader.exec("commit");
+  reader.db.exec("commit");
 });
 
 test("the disk outbox refuses a file that this process uses with another copy of SQLite, through a link, too", () => {

@@ -1,7 +1,6 @@
-import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { secondsUntil } from "../../../proof/shared/seconds-until.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { until } from "../../contract/recorder.js";
@@ -9,36 +8,6 @@ import { startHost } from "../../helpers/host.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";
 import { startTracker } from "../../helpers/tracker.js";
-
-const builtPackage = inject("builtPackage");
-
-test("what a killed process had begun is held if it is a payment, and sent again if it is not", async () => {
-  const directory = scratchDirectory();
-  // Answers no request until the first host is gone.
-  let gone = false;
-  const service = await startService(() => (gone ? { success: true } : undefined));
-  const { host, ended } = startHost(`
-    const tracker = affiliate({ baseUrl: "${service.url}", clientId: 1, outbox: diskOutbox({ directory: "${directory}" }) });
-    tracker.trackPayment(payment(1), { sessionId: "payer" });
-    tracker.trackPayment({ ...payment(2), leadValue: 10 }, { sessionId: "payer" });
-    tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "clicker" });
-    setInterval(() => {}, 1000);
-  `);
-  await until(() => service.posted.length === 2, "nothing was sent");
-  host.kill("SIGKILL");
-  await ended;
-  gone = true;
-
-  const outbox = diskOutbox({ directory });
-  const tracker = startTracker({ baseUrl: service.url, clientId: 1, outbox });
-  await until(() => tracker.stats().queued === 0, "events stayed queued");
-
-  expect(await tracker.deadLetters.list()).toMatchObject([
-    { kind: "payment", event: { paymentId: "1" }, reason: "unconfirmed", code: "ERR_INTERRUPTED" },
-  ]);
-  const bodies = service.posted.map(({ body }) => body.leadValue ?? body.clickId).sort();
-  expect(bodies).toEqual([10, 9, "clicker", "clicker"].sort());
-});
 
 // It sees no other process's id, and they do not see its.
 const CONTAINER = ["unshare", "--fork", "--kill-child", "--pid", "--mount-proc"];
@@ -111,43 +80,6 @@ test("the disk outbox stores what it has when its process exits, closes its file
   onTestFinished(() => outbox.close());
   expect(outbox.counts().queued).toBe(1001);
 });
-
-/**
- * A directory with SQLite for Node 20, for every user to read: the work tree may be in a folder
- * that is its owner's alone.
- */
-function directoryOfEngine(): string {
-  const directory = scratchDirectory();
-  const platform = `${process.platform}-${process.arch}`;
-  for (const name of ["@photostructure/sqlite", "node-gyp-build"]) {
-    const to = join(directory, "node_modules", name);
-    const filter = (path: string) => !path.includes("/prebuilds/") || path.includes(platform);
-    cpSync(join(builtPackage, "../..", name), to, { recursive: true, filter });
-  }
-  execFileSync("chmod", ["-R", "a+rX", directory]);
-  return directory;
-}
-
-test.skipIf(process.getuid?.() !== 0)(
-  "the disk outbox says at the start that the directory may not be written",
-  async () => {
-    const directory = scratchDirectory();
-    chmodSync(directory, 0o755);
-    const { ended } = startHost(
-      `
-      process.setgroups([]);
-      process.setgid(65_534);
-      process.setuid(65_534);
-      try { diskOutbox({ directory: "${directory}" }).counts() } catch ({ code, message }) { say(code + " " + message) }
-    `,
-      { cwd: directoryOfEngine() },
-    );
-
-    const { said, errors } = await ended;
-    expect(errors).toBe("");
-    expect(said[0]).toMatch(/^ERR_AFFILIATE_DISK_UNUSABLE .*EACCES/);
-  },
-);
 
 test("a process that exits after a close() that ran out of time ends with its own code", async () => {
   const service = await startService(() => undefined);

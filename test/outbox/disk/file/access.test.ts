@@ -85,26 +85,21 @@ test.each(FILES)("the disk outbox follows no symbolic link in place of %s", (nam
   symlinkSync(target, join(directory, name));
 
   expectRefusal(directory, `${join(directory, name)} is a symbolic link`);
+  const openExisting = () => openExistingFile(join(directory, "outbox.db"), { engine, maxBytes: 2 ** 20 });
+  expect(openExisting).toThrow(/is a symbolic link/);
   expect(readFileSync(target, "utf8")).toBe("not to be touched");
   expect(modeOf(target)).toBe(0o644);
 });
 
-test("the disk outbox follows no symbolic link if it opens what is there", () => {
-  const [directory, target] = [scratchDirectory(), scratchDirectory()];
-  openDisk(target).close();
-  symlinkSync(join(target, "outbox.db"), join(directory, "outbox.db"));
-  const path = join(directory, "outbox.db");
-
-  expect(() => openExistingFile(path, { engine, maxBytes: 2 ** 20 })).toThrow(/is a symbolic link/);
-});
-
-test("the disk outbox follows a symbolic link to its directory, and above it", async () => {
+test("the disk outbox follows a symbolic link to its directory, and above it, and makes what is missing for this user alone", async () => {
   const target = scratchDirectory();
   const link = join(scratchDirectory(), "link");
   symlinkSync(target, link);
 
   expect(await open(link).add(sample("payment"))).toBe("queued");
   expect(await open(join(link, "deeper", "still")).add(sample("payment"))).toBe("queued");
+  const made = ["deeper", "deeper/still", ...FILES.map((name) => `deeper/still/${name}`)];
+  for (const name of made) expect(modeOf(join(target, name)) & 0o077).toBe(0);
 });
 
 test("the disk outbox says at the start that no directory can be made in /proc, names it, and leaves no thread behind", async () => {

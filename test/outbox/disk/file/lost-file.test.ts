@@ -5,10 +5,9 @@ import { expect, test } from "vitest";
 import type { Verdict } from "../../../../src/outbox/claim.js";
 import { UNTRIED } from "../../../../src/outbox/claim.js";
 import { dueIn } from "../../../../src/outbox/counts.js";
-import type { DiskClaim } from "../../../../src/outbox/disk/store/calls.js";
 import { clicksOf } from "../../../contract/clicks.js";
 import { until } from "../../../contract/recorder.js";
-import { DESTINATION, idsOf, LONG_MS, sample, scheduledSample, stranger } from "../../../contract/samples.js";
+import { DESTINATION, LONG_MS, sample, scheduledSample, stranger } from "../../../contract/samples.js";
 import {
   appending,
   DELIVERED,
@@ -18,7 +17,6 @@ import {
   overwrite,
   REJECTED,
   settleAll,
-  settling,
   someOf,
 } from "../../../helpers/disk-store.js";
 import { removeAtOnce, scratchDirectory } from "../../../helpers/scratch.js";
@@ -121,58 +119,66 @@ async function backupWith(...events: readonly OutboxEvent[]): Promise<(directory
   };
 }
 
-test("the disk outbox saves what it has if another file was put in its place", async () => {
-  const { directory, outbox, said, handed, start } = watched();
-  const [both, own, restored] = [sample("payment"), sample("payment"), sample("payment")];
-  const restore = await backupWith(both, restored);
-  await outbox.add(both);
-  await outbox.add(own);
-  restore(directory);
-
-  start();
-
-  await until(() => handed.length === 3, "not all was delivered");
-  expect([...handed].sort()).toEqual([both, own, restored].map(({ id }) => id).sort());
-  expect(said).toEqual([expect.stringContaining("ERR_AFFILIATE_DISK_REPLACED"), "recovered"]);
-});
-
-test("the disk outbox sends nothing again, and nothing cancelled, if an older file was put in its place", async () => {
-  const { directory, outbox, said, handed, start } = watched();
-  const delivered = someOf("payment", 2);
+test("the disk outbox saves what it has if another file was put in its place, and sends nothing again that was sent or cancelled", async () => {
+  let hold = false;
+  const { directory, outbox, said, handed, delivered, settled, start } = watched({}, () =>
+    hold ? { type: "retry", inMs: 3_000, history: UNTRIED } : DELIVERED,
+  );
+  const sent = someOf("payment", 2);
+  const [both, own, restored, late] = someOf("payment", 4) as [
+    OutboxEvent,
+    OutboxEvent,
+    OutboxEvent,
+    OutboxEvent,
+  ];
   const cancelled = scheduledSample(LONG_MS);
-  const restore = await backupWith(...delivered, cancelled);
+  const restore = await backupWith(...sent, cancelled, both, restored);
   start();
-  for (const event of [...delivered, cancelled]) await outbox.add(event);
+  for (const event of [...sent, cancelled]) await outbox.add(event);
   await until(() => outbox.counts().queued === 1, "not all was delivered");
   expect(await outbox.cancel(cancelled.id)).toBe("cancelled");
+  hold = true;
+  for (const event of [both, own]) await outbox.add(event);
+  await until(() => settled.filter((type) => type === "retry").length === 2, "a verdict was not stored");
+  hold = false;
   restore(directory);
 
-  const late = sample("payment");
   await outbox.add(late);
 
-  await until(() => handed.includes(late.id), "the new one was not delivered");
-  await until(() => dueIn(outbox.counts()) === 0, "not all was delivered");
-  expect([...handed].sort()).toEqual([...delivered, late].map(({ id }) => id).sort());
+  await until(() => dueIn(outbox.counts()) === 0 && handed.includes(late.id), "not all was delivered");
+  const all = [...sent, both, own, restored, late];
+  expect([...delivered].sort()).toEqual(all.map(({ id }) => id).sort());
   expect(await outbox.cancel(cancelled.id)).toBe("cancelled");
-  for (const event of delivered) expect(await outbox.add(event)).toBe("duplicate");
+  for (const event of all) expect(await outbox.add(event)).toBe("duplicate");
   expect(said).toEqual([expect.stringContaining("ERR_AFFILIATE_DISK_REPLACED"), "recovered"]);
 });
 
 test.each<{
   what: string;
+  /** Whether the claim of what is under way is copied, with its queue. */
+  isClaimed?: boolean;
   fill: (here: Disk, lost: Disk, events: readonly OutboxEvent[]) => Promise<unknown>;
 }>([
+  {
+    what: "other events are in its place",
+    isClaimed: true,
+    fill: (here) => here.append(...someOf("click", 3)),
+  },
   { what: "an older copy is in its place", fill: (here, _, events) => here.append(...events) },
   { what: "another process had copied it before", fill: (here, lost) => here.store.copyFrom(lost.db) },
 ])(
-  "the disk outbox takes over of a lost file what was settled or is under way there, if $what",
-  async ({ fill }) => {
+  "the disk outbox takes over of a lost file all that is there, as it is there, if $what",
+  async ({ fill, isClaimed }) => {
     const [lost, here] = [diskOf({ owner: "one" }), diskOf({ owner: "other" })];
     const visitor = stranger();
     const [delivered, dead, underWay] = [sample("payment"), sample("payment"), sample("payment")];
-    const [click, payment] = [sample("click", visitor), sample("payment", visitor)];
-    const cancelled = scheduledSample(LONG_MS);
-    const events = [delivered, dead, underWay, click, payment, cancelled];
+    const [click, registration, payment] = [
+      sample("click", visitor),
+      sample("registration", visitor),
+      sample("payment", visitor),
+    ];
+    const [kept, cancelled] = [scheduledSample(LONG_MS), scheduledSample(LONG_MS)];
+    const events = [delivered, dead, underWay, click, registration, payment, kept, cancelled];
     await lost.append(...events);
     await fill(here, lost, events);
     const verdicts = { [delivered.id]: DELIVERED, [click.id]: DELIVERED, [dead.id]: REJECTED };
@@ -184,14 +190,11 @@ test.each<{
 
     await here.store.copyFrom(lost.db);
 
-    expect(await here.counts()).toMatchObject({ queued: 2, scheduled: { count: 0 }, dead: { rejected: 1 } });
-    const claims = await here.claim(10);
-    expect(claims.map(({ event, interrupted }) => [event.id, interrupted]).sort()).toEqual(
-      [
-        [underWay.id, true],
-        [payment.id, false],
-      ].sort(),
-    );
+    expect(await here.append(...events)).toEqual(events.map(() => "duplicate"));
+    expect(await here.counts()).toMatchObject({ scheduled: { count: 1 }, dead: { rejected: 1 } });
+    const claims = (await here.claim(10)).filter(({ event: { kind } }) => kind !== "click");
+    const free = [[registration.id, false], ...(isClaimed ? [] : [[underWay.id, true]])];
+    expect(claims.map(({ event, interrupted }) => [event.id, interrupted]).sort()).toEqual(free.sort());
   },
 );
 
@@ -274,45 +277,6 @@ test("the disk outbox lists, evicts and keeps dead letters beside one that canno
   await disk.append(third);
   await settleAll(disk, REJECTED);
   expect((await disk.calls.list()).map(({ id }) => id)).toEqual([second.id, third.id]);
-});
-
-test("the disk outbox copies of a lost file what was delivered, scheduled, cancelled and claimed, and keeps the order", async () => {
-  let now = Date.now();
-  const time = () => now;
-  const lost = diskOf({ owner: "one", time });
-  const visitor = stranger();
-  const [delivered, underWay] = [sample("payment"), sample("payment")];
-  const [click, payment] = [sample("click", visitor), sample("payment", visitor)];
-  const [kept, cancelled] = [scheduledSample(3_600_000), scheduledSample(3_600_000)];
-  await lost.append(delivered);
-  await settleAll(lost, DELIVERED);
-  await lost.append(underWay);
-  const [claim] = (await lost.claim(1)) as [DiskClaim];
-  await lost.append(click, payment, kept, cancelled);
-  expect(await lost.calls.cancel(cancelled.id)).toBe("cancelled");
-  const directory = scratchDirectory();
-  const [other, one] = [
-    diskOf({ owner: "other", time }, directory),
-    openDisk(directory, { owner: "new", time }),
-  ];
-  await other.append(...someOf("click", 3));
-
-  await one.store.copyFrom(lost.db);
-  await one.store.copyFrom(lost.db);
-
-  now += 2_000;
-  const all = [delivered, underWay, click, payment, kept, cancelled];
-  expect(await one.append(...all)).toEqual(all.map(() => "duplicate"));
-  expect(idsOf((await other.claim(1)).map(({ event }) => event))).toEqual([click.id]);
-  expect(await other.counts()).toMatchObject({ queued: 7, scheduled: { count: 1 } });
-  expect(await other.calls.cancel(cancelled.id)).toBe("cancelled");
-  // Under its new number: by the process that has claimed it.
-  const { store } = lost;
-  store.use(one);
-  await store.run([settling(claim, DELIVERED)]);
-  now += 2_000;
-  expect((await other.counts()).queued).toBe(6);
-  one.close();
 });
 
 test("the disk outbox sheds a click whose data cannot be read, for a new one of its visitor", async () => {
