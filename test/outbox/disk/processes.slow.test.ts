@@ -1,5 +1,4 @@
-import { readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import { secondsUntil } from "../../../proof/shared/seconds-until.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
@@ -41,24 +40,6 @@ test.each([
   expect(await secondsUntil(() => service.posted.length === 1, 20)).toBeLessThan(5);
   expect(locks()).toHaveLength(2);
   expect(locks()).toContain(lock);
-});
-
-test.each([
-  { given: "on the command line", inThread: false },
-  { given: "in NODE_OPTIONS", inThread: true },
-])("the disk outbox has a hook in its thread that is given $given: $inThread", async ({ inThread }) => {
-  const hook = join(scratchDirectory(), "hook.cjs");
-  writeFileSync(
-    hook,
-    `require("node:fs").writeSync(1, "hook " + require("node:worker_threads").isMainThread + "\\n");`,
-  );
-  const flag = `--require=${hook}`;
-  const { ended } = startHost(`diskOutbox({ directory: "${scratchDirectory()}" }).add(event).then(say);`, {
-    ...(inThread ? { env: { ...process.env, NODE_OPTIONS: flag } } : { args: [flag] }),
-  });
-
-  const hooks = inThread ? ["hook true", "hook false"] : ["hook true"];
-  expect(await ended).toEqual({ code: 0, said: [...hooks, "queued"], errors: "" });
 });
 
 test("the disk outbox stores what it has when its process exits, closes its file, and leaves the exit code alone", async () => {

@@ -30,22 +30,13 @@ function setUp({ maxBytes = 64 * MIB } = {}) {
   return { directory, clock, told, spool, files, path, eventsOf };
 }
 
-test("the spool has the event in a file of this user's alone when it returns", () => {
-  const { spool, files, path, eventsOf } = setUp();
-  const events = someOf("payment", 2);
-  for (const event of events) spool.add(event);
-
-  expect(eventsOf()).toEqual(events);
-  expect(files()).toHaveLength(1);
-  expect(statSync(path()).mode & 0o777).toBe(0o600);
-  expect(spool.isWhole).toBe(true);
-});
-
-test("the spool empties the file when nothing waits, and at most ten times a second", async () => {
+test("the spool has an event in a file of this user's alone when it returns, and empties it when nothing waits, at most ten times a second", async () => {
   const { spool, path, clock, eventsOf } = setUp();
   const [first, second] = someOf("payment", 2) as [OutboxEvent, OutboxEvent];
   spool.add(first);
   spool.add(second);
+  expect(statSync(path()).mode & 0o777).toBe(0o600);
+  expect(spool.isWhole).toBe(true);
   spool.remove(first);
   await clock.pass(1_000);
   expect(eventsOf()).toEqual([first, second]);
@@ -139,18 +130,4 @@ test("the spool never grows beyond what can be read as one text, however much it
   expect(told).toEqual([undefined, "ERR_AFFILIATE_DISK_FULL"]);
   expect(files()).toHaveLength(1);
   expect(statSync(path()).size).toBeLessThan(100);
-});
-
-test("the spool removes its file when it is closed, and leaves it if events wait", () => {
-  const { spool, files } = setUp();
-  const event = sample("payment");
-  spool.add(event);
-  spool.remove(event);
-  spool.close();
-  expect(files()).toEqual([]);
-
-  const other = setUp();
-  other.spool.add(event);
-  other.spool.close();
-  expect(other.eventsOf()).toEqual([event]);
 });

@@ -4,7 +4,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -102,19 +101,6 @@ test("the take-in of spools reads again what a writer that lives has appended me
   expect([takeIn.finds(), left()]).toEqual([false, []]);
 });
 
-test("the take-in of spools reads the file again from its beginning when the storage fails", async () => {
-  const { takeIn, disk, spool, claimed } = setUp();
-  const events = someOf("payment", 3);
-  spool("gone", ...events);
-  takeIn.finds();
-  const fails = () => Promise.reject(new Error("disk I/O error"));
-  await expect(takeIn.step({ run: fails })).rejects.toThrow("disk I/O error");
-
-  takeIn.finds();
-  await takeIn.step(disk.store);
-  expect(await claimed()).toEqual(events);
-});
-
 test("the take-in of spools skips damaged lines, and says once how many", async () => {
   const { spool, all, claimed } = setUp();
   const [first, second, cut] = someOf("payment", 3) as [OutboxEvent, OutboxEvent, OutboxEvent];
@@ -140,27 +126,6 @@ test("the take-in of spools reports as dropped what there is no space for", asyn
   expect(dropped.length).toBeGreaterThan(0);
   expect(new Set(dropped.map(({ reason }) => reason))).toEqual(new Set(["full"]));
   expect((await disk.counts()).queued + dropped.length).toBe(events.length);
-});
-
-test("the take-in of spools tries again what it could not read, and stores the others meanwhile", async () => {
-  const { directory, spool, living, all, claimed, left } = setUp();
-  const [first, second] = someOf("payment", 2) as [OutboxEvent, OutboxEvent];
-  const path = spool("away", first);
-  const aside = join(directory, "aside");
-  // Vanishes as soon as it is found, as if its mount were gone for a while.
-  living.has = (owner) => {
-    if (owner === "away") renameSync(path, aside);
-    return false;
-  };
-  spool("gone", second);
-  await all();
-  expect(await claimed()).toEqual([second]);
-
-  living.has = () => false;
-  renameSync(aside, path);
-  await all();
-  expect(await claimed()).toEqual([first]);
-  expect(left()).toEqual([]);
 });
 
 test("the take-in of spools leaves alone what only has the name of a spool file", async () => {
