@@ -75,7 +75,8 @@ export function createShedding(
         for (const [visitor, row] of locked) if (row.urgency !== priority) locked.delete(visitor);
         if (locked.size === 0) return [];
         const underWay = [...locked.values()].map(({ turn, head }) => (turn === CLAIMED ? head : 0));
-        const oldest = `e.seq not in (${marks(underWay)}) order by e.seq limit ${most}`;
+        // `+ 0`: otherwise PostgreSQL may look for them among all settled events, in the order of `seq`.
+        const oldest = `e.seq not in (${marks(underWay)}) order by e.seq + 0 limit ${most}`;
         return remove(tx, locked, oldest, underWay);
       });
     },

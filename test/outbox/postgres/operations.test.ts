@@ -94,6 +94,28 @@ describeWithPostgres("postgresOutbox", (database) => {
     expect(lines).not.toMatch(/Sort|Bitmap|Seq Scan on queues/);
   });
 
+  // Otherwise it would look for them among all settled events, in the order of `seq`.
+  test("a full outbox finds the oldest clicks of crowded visitors without a look at settled events", async () => {
+    const plans: string[] = [];
+    const pool = around(database.pool(), async (run, text) => {
+      if (text.includes("order by e.seq")) plans.push(JSON.stringify(await run(`explain ${text}`)));
+      return run();
+    });
+    const outbox = await create({ pool, maxEvents: 1_000 });
+    await sql(`
+      insert into $schema.events (destination, id, state, kind, endpoint, visitor, place, created_at, queued_at, at_ms,
+        report, data, size, interrupted)
+        select 42, n, state, 1, 0, case state when 1 then '42 s' || n % 10 else '' end, 0, n, n, n, '', '{}', 2, 0
+        from (select n, case when n > 20000 then 1 else 4 end as state from generate_series(1, 21000) as n) as e;
+      insert into $schema.queues (visitor, destination, head, place, urgency, endpoint, tried, turn, due_at)
+        select visitor, 42, min(seq), 0, 1, 3, 0, 100, 0 from $schema.events where state = 1 group by visitor;
+      analyze $schema.events`);
+    await outbox.look();
+
+    expect(await outbox.add(sample("payment"))).toBe("queued");
+    expect(plans).toEqual([expect.stringContaining("events_by_visitor")]);
+  });
+
   test("leaves the pool as it found it", async () => {
     const pool = database.pool({ max: 3 });
     const listeners = pool.listenerCount("error");
