@@ -1,6 +1,7 @@
 import source from "inline:./thread.ts";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { OutboxError } from "../../../shared/errors.js";
+import { peerPlaces, resolvePeer } from "../../../shared/peer.js";
 import { clearTimeout, setImmediate, setTimeout } from "../../../shared/real-timers.js";
 import { closed } from "../../outbox.js";
 import type { Call, DiskClaim } from "../store/calls.js";
@@ -70,8 +71,8 @@ export function openLink(
     const worker = new Worker(source, {
       eval: true,
       name: "express-affiliate",
-      // None of the host's flags: what they load has nothing to do here.
-      execArgv: [],
+      // Only Yarn's of the host's flags: what the others load has nothing to do here.
+      execArgv: plugAndPlay(),
       workerData: { ...options, clientId, inherited, signals, port: port2 },
       transferList: [port2],
     });
@@ -220,4 +221,10 @@ export function openLink(
       await thread?.ended;
     },
   };
+}
+
+/** Yarn's Plug'n'Play packs modules into archives. Its hook reads them: often, a flag loads it. */
+function plugAndPlay(): string[] {
+  const hook = process.versions.pnp && resolvePeer("pnpapi", peerPlaces());
+  return hook ? ["--require", hook] : [];
 }

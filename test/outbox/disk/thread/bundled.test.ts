@@ -1,4 +1,4 @@
-import { cp, writeFile } from "node:fs/promises";
+import { cp, mkdir, rename, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type BuildOptions, build } from "esbuild";
@@ -74,6 +74,34 @@ test.each([
     await deliversWith(join(folder, file));
   },
 );
+
+// What Yarn's Plug'n'Play does to `require`: modules are where no file is.
+const PLUG_AND_PLAY = `
+const Module = require("node:module");
+const { join } = require("node:path");
+const { _resolveFilename, _load } = Module;
+const name = "@photostructure/sqlite";
+const archive = "/archives/sqlite.zip";
+process.versions.pnp = "3";
+Module._resolveFilename = function (request, ...others) {
+  if (request === "pnpapi") return __filename;
+  if (request === name) return join(archive, request);
+  return request.startsWith(archive) ? request : _resolveFilename.call(this, request, ...others);
+};
+Module._load = function (request, ...others) {
+  return _load.call(this, request.startsWith(archive) ? join(__dirname, "unplugged") : request, ...others);
+};
+`;
+
+test("the disk outbox works if Yarn's Plug'n'Play has SQLite in an archive", async () => {
+  const folder = await project();
+  await mkdir(join(folder, "unplugged"));
+  await rename(join(folder, "node_modules/@photostructure/sqlite"), join(folder, "unplugged/sqlite"));
+  await writeFile(join(folder, "unplugged/index.js"), 'module.exports = require("./sqlite");');
+  await writeFile(join(folder, "pnp.cjs"), PLUG_AND_PLAY);
+  await bundle(folder, join(folder, "bundle.cjs"), { packages: "external" });
+  await deliversWith(join(folder, "bundle.cjs"), ["--require", join(folder, "pnp.cjs")]);
+});
 
 test("the disk outbox has a thread whose script needs nothing but Node", () => {
   const script: string = createRequire(import.meta.url)(join(inject("builtPackage"), "dist/disk-thread.cjs"));
