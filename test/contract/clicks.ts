@@ -35,7 +35,7 @@ export function testClicks(it: StageTests): void {
     assert.equal(await stage.outbox.add(clicks[0] as OutboxEvent), "queued");
   });
 
-  it("knows a visitor without a session by the click id, and bounds nothing that has neither", async (stage) => {
+  it("knows a visitor without a session by the click id, bounds nothing that has neither, and sends the next if it drops the first", async (stage) => {
     const { clickId } = stranger();
     const clicks = Array.from({ length: MOST + 1 }, () => sample("click", { clickId }));
     const unknown = Array.from({ length: MOST + 1 }, () => sample("click", {}));
@@ -45,6 +45,9 @@ export function testClicks(it: StageTests): void {
 
     await drops(stage, clicks[0] as OutboxEvent);
     await stage.holds(2 * MOST + 1);
+    stage.release();
+    const sent = idsOf(await stage.take(unknown.length + 1));
+    assert.deepEqual(sent.sort(), idsOf([...unknown, clicks[1] as OutboxEvent]).sort());
   });
 
   it("drops nothing that is under way for a flood of clicks, and lets pass what waited behind a dropped one", async (stage) => {

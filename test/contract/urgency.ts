@@ -19,7 +19,7 @@ export function testUrgency(it: StageTests): void {
     const payments = [sample("payment"), sample("payment")];
     const clicks = [sample("click"), sample("click")];
     await stage.add(...payments, ...clicks, sample("click"));
-    stage.delivery.lanes = [lane("click", { limit: 2 })];
+    stage.delivery.lanes = [lane("registration"), lane("click", { limit: 2 })];
     stage.start();
 
     const taken = await stage.take(2);
