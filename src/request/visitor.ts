@@ -103,7 +103,7 @@ export class Visitor implements RequestAffiliate {
     return this.#consented;
   }
 
-  /** What the option `isBot` says. If it says neither, the User-Agent decides. */
+  /** What the option `isBot` returns. If that is neither true nor false, the User-Agent decides. */
   get isBot(): boolean {
     const { isBot } = this.#context.config;
     const answer = isBot && this.#ask("isBot", isBot, "so the User-Agent decides");
@@ -174,7 +174,7 @@ export class Visitor implements RequestAffiliate {
     return reported;
   }
 
-  /** Reports the click by `reportAhead`, or just before anything else. */
+  /** Keeps a click until `reportAhead`, or until just before anything else is reported. */
   keepAhead(click: Click): void {
     const attribution = this.snapshot();
     this.#ahead.push(() => void this.report("click", click, {}, attribution));
@@ -209,7 +209,7 @@ export class Visitor implements RequestAffiliate {
 
   /** Resolves when all work has ended, also work that is added meanwhile. Never rejects. */
   async #endOf(pending: readonly Promise<unknown>[]): Promise<void> {
-    // The first work begins in this turn.
+    // The first work is added in this turn.
     await null;
     for (const work of pending) await Promise.allSettled([work]);
     this.#pending = undefined;

@@ -54,6 +54,19 @@ describe("waitUntil", () => {
     expect(posted.map(({ path }) => path)).toEqual(["/api/v1/tracking/registration"]);
   });
 
+  it("is called again for what a request reports after that promise has ended", async () => {
+    const { app, post, waited, posted } = await shop();
+    app.post("/twice", async (req, res) => {
+      await req.affiliate?.trackPayment(order);
+      await waited[0]?.promise;
+      await req.affiliate?.trackPayment({ ...order, paymentId: "later" });
+      res.end();
+    });
+    await post("/twice");
+    await waited[1]?.promise;
+    expect([waited.length, posted.length]).toEqual([2, 2]);
+  });
+
   it("is called while the host still holds the request, before its response", async () => {
     const { app, tracker, waited, post } = await shop();
     const answers = tracker.onPayment((_req, res) => void res.json(waited[0]?.promise instanceof Promise));
