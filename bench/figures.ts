@@ -51,7 +51,7 @@ const starting = { of: "Starting", like: { outbox: "disk above memory" } };
 const FIGURES: readonly Figure[] = [
   ...RATES.map(([name, of, answers, carrier, atLeast]) => ({
     name,
-    is: `rate of bare undici's, if the service answers ${answers}, ${carrier}`,
+    is: `rate, as a share of bare undici's, if the service answers ${answers}, ${carrier}`,
     ...{ of, column: "of undici", like: { answers, carrier }, show: percent, atLeast },
   })),
   ...["memory", "disk"].flatMap((outbox): Figure[] => [
