@@ -14,7 +14,7 @@ export interface Ticket {
   isOpen: boolean;
 }
 
-/** What an attempt says of the service. */
+/** What an attempt says of the service. `forMs` is for a pause, the fields before it for a failure. */
 export interface Finding {
   /** `pass`: an event was read and decided on. `nothing`: all that it says is about its event. */
   readonly type: "pass" | "failure" | "pause" | "unreachable" | "nothing";

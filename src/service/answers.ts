@@ -21,8 +21,11 @@ export interface ClickAnswer {
   readonly message?: string | undefined;
 }
 
-/** The answer to a registration by session id (§4.3). Unspecified: read as §4.4's. @inline */
-export interface RegistrationLeadAnswer {
+/**
+ * What the answers to registrations and payments have in common. The answer to a registration by
+ * session id (§4.3) is not specified, and read as this. @inline
+ */
+export interface LeadAnswer {
   /** The service's own number for the registration or payment. */
   readonly leadId?: ServiceId | undefined;
   /** The service's confirmation, for people. */
@@ -30,13 +33,13 @@ export interface RegistrationLeadAnswer {
 }
 
 /** The answer to a registration by click id (§4.2). @inline */
-export interface RegistrationAnswer extends RegistrationLeadAnswer {
+export interface RegistrationAnswer extends LeadAnswer {
   /** The click id of the request. */
   readonly clickId?: ServiceId | undefined;
 }
 
 /** The answer to a payment (§4.4). @inline */
-export interface PaymentAnswer extends RegistrationLeadAnswer {
+export interface PaymentAnswer extends LeadAnswer {
   /** The amount as the service has taken it, in major units. */
   readonly leadValue?: number | undefined;
   /** `TRACKING_API` for payments that are reported this way. */
@@ -68,7 +71,7 @@ export const registrationAnswer: z.ZodMiniType<RegistrationAnswer> = z.object({
   clickId: id,
   message: text,
 });
-export const leadAnswer: z.ZodMiniType<RegistrationLeadAnswer> = z.object({ leadId: id, message: text });
+export const leadAnswer: z.ZodMiniType<LeadAnswer> = z.object({ leadId: id, message: text });
 export const paymentAnswer: z.ZodMiniType<PaymentAnswer> = z.object({
   leadId: id,
   leadValue: number,

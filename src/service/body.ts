@@ -6,8 +6,8 @@ export const LONGEST_BODY = 64 * 1024;
 const LONGEST_DECODED = 16 * LONGEST_BODY;
 
 /**
- * Reads a body, whole or cut. Never throws. `json` is `undefined` if it is none. `isPage`: it is a
- * page of HTML. No tracking service writes one, so something in between did.
+ * Reads a body, whole or cut. Never throws. `json` is `undefined` if the body is no JSON. `isPage`:
+ * it is a page of HTML. No tracking service writes one, so something in between did.
  */
 export function readBody(bytes: Buffer, contentType: string, encodings: string) {
   const text = decoded(decompressed(bytes, encodings), contentType);

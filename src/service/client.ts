@@ -5,11 +5,11 @@ import {
   type ClickAnswer,
   clickAnswer,
   isYes,
+  type LeadAnswer,
   leadAnswer,
   type PaymentAnswer,
   paymentAnswer,
   type RegistrationAnswer,
-  type RegistrationLeadAnswer,
   refusalOf,
   registrationAnswer,
   statusAnswer,
@@ -45,7 +45,7 @@ export interface TrackingClient {
   /** `POST /api/v1/tracking/registration` (§4.2): a registration of a visitor with a click id. */
   registration(registration: RegistrationRequest, options?: CallOptions): Promise<RegistrationAnswer>;
   /** `POST /api/v1/tracking/lead/registration` (§4.3): a registration with a session id only. */
-  registrationLead(lead: RegistrationLeadRequest, options?: CallOptions): Promise<RegistrationLeadAnswer>;
+  registrationLead(lead: RegistrationLeadRequest, options?: CallOptions): Promise<LeadAnswer>;
   /** `POST /api/v1/tracking/lead/payment` (§4.4): a payment. */
   paymentLead(lead: PaymentLeadRequest, options?: CallOptions): Promise<PaymentAnswer>;
   /** `GET /api/v1/tracking/status/{sessionId}` (§4.5): whether a session is linked to a click. */

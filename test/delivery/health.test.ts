@@ -206,6 +206,15 @@ describe("a gateway that answers 502 or 504", () => {
     expect(rig.noticesOf("resumed")).toMatchObject([{ scope: "origin" }]);
   });
 
+  it("is found out by clicks before a payment is risked", async () => {
+    const rig = startDelivery({ reply: () => says(502) });
+    await addMany(rig, 30);
+    await rig.clock.pass(MINUTE_MS);
+    await addMany(rig, 100, "payment");
+    await rig.clock.pass(HOUR_MS);
+    expect(rig.outbox.counts().dead.unconfirmed).toBe(0);
+  });
+
   it("to payments alone pauses their endpoint, not the origin", async () => {
     const rig = startDelivery({ reply: (call) => (isPayment(call) ? says(502) : yes) });
     await addMany(rig, 30, "payment");

@@ -41,3 +41,13 @@ test("a registration in the same case is remembered as one that the service may 
     });
   }
 });
+
+test("a payment that another process has taken over since it was claimed is not sent", async () => {
+  const { clock, service, delivery } = startDelivery();
+  const event = makeEvent("payment", { clickId: "c" }, 1, clock.now());
+  const verdict = await delivery.deliver({
+    ...{ event, lane: { endpoint: endpointOf(event), limit: 1 }, queuedAt: clock.now() },
+    ...{ history: UNTRIED, interrupted: false, isHeld: () => false },
+  });
+  expect([verdict, service.sent]).toEqual([{ type: "release" }, []]);
+});

@@ -15,27 +15,24 @@ async function answeredTwice(first: Reply, kind: EventKind = "payment") {
 /** The dead letters after a 409 that proves it. */
 const TAKEN = { rejected: 0, unconfirmed: 0, expired: 0 };
 
-it.each<[string, Reply, EventKind, object]>([
+it.each<[string, EventKind, Reply, object]>([
   // These say that the event was not taken.
-  ["408", says(408), "payment", TAKEN],
-  ["429", says(429), "payment", TAKEN],
-  ["503", says(503), "payment", TAKEN],
-  ["530", says(530), "payment", TAKEN],
+  ["408", "payment", says(408), TAKEN],
+  ["429", "payment", says(429), TAKEN],
+  ["503", "payment", says(503), TAKEN],
+  ["530", "payment", says(530), TAKEN],
   // These say nothing, and the event may be sent again.
-  ["502", says(502), "click", TAKEN],
-  ["520", says(520), "click", TAKEN],
-  ["silence", hanging, "click", TAKEN],
-  ["silence", hanging, "registration", TAKEN],
+  ["502", "click", says(502), TAKEN],
+  ["520", "click", says(520), TAKEN],
+  ["silence", "click", hanging, TAKEN],
+  ["silence", "registration", hanging, TAKEN],
   // These cannot have taken it.
-  ["an attempt without a connection", refused, "payment", { ...TAKEN, rejected: 1 }],
-  ["a refusal", says(401), "payment", { ...TAKEN, rejected: 1 }],
-  ["a request for a pause", says(429, { retryAfter: "1" }), "payment", { ...TAKEN, rejected: 1 }],
-])(
-  "a 409 after %s proves that the event was taken, if it can have been: %o, a %s",
-  async (_name, first, kind, dead) => {
-    expect(await answeredTwice(first, kind)).toMatchObject({ queued: 0, dead });
-  },
-);
+  ["an attempt without a connection", "payment", refused, { ...TAKEN, rejected: 1 }],
+  ["a refusal", "payment", says(401), { ...TAKEN, rejected: 1 }],
+  ["a request for a pause", "payment", says(429, { retryAfter: "1" }), { ...TAKEN, rejected: 1 }],
+])("a 409 after %s proves that a %s was taken, if it can have been", async (_name, kind, first, dead) => {
+  expect(await answeredTwice(first, kind)).toMatchObject({ queued: 0, dead });
+});
 
 it("delivery keeps a payment in doubt for the host to decide, whatever silence it met", async () => {
   for (const reply of [hanging, { ...hanging, afterMs: 5 }, says(504), says(520)]) {

@@ -106,7 +106,7 @@ describe("an event whose only id is a login session's", () => {
       says(404, { body: { error: "Not Found", status: 404, message: "" } }),
     ],
   ])(
-    "waits while the status endpoint %s, however long, and a warning says of no status that it is none",
+    "waits while the status endpoint %s, however long, and one warning says so if that is no status",
     async (_name, answer, warnings = 1) => {
       const { clock, service, add, answers, outbox, lines } = start(answer, { maxAgeMs: HOUR_MS });
       for (let n = 0; n < 5; n++) await add("payment");

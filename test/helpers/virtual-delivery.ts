@@ -11,7 +11,7 @@ import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";
 import { createDelivery, type DeliveryOptions } from "../../src/delivery/delivery.js";
 import { createJournal } from "../../src/journal/journal.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
-import type { Attempt } from "../../src/service/attempt.js";
+import { type Attempt, HeldBack } from "../../src/service/attempt.js";
 import { type Call, callsFor } from "../../src/service/calls.js";
 import type { Transport } from "../../src/service/transport.js";
 import { DESTINATION } from "../contract/samples.js";
@@ -68,7 +68,10 @@ export class VirtualService {
 
   readonly transport: Pick<Transport, "send"> = {
     send: (call, { mayLeave } = {}) => {
-      if (mayLeave && !mayLeave()) throw new Error("a claim was lost");
+      if (mayLeave && !mayLeave()) {
+        const error = new HeldBack("ERR_CLAIM_LOST", "another process has it");
+        return Promise.resolve({ type: "no-answer", requestSent: false, error });
+      }
       const reply = this.reply(call);
       this.sent.push({ at: this.clock.now(), call, reply });
       if (reply.taken && call.idempotencyKey) {

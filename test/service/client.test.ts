@@ -134,15 +134,14 @@ describe("client", () => {
   });
 
   const UNAUTHORIZED = { error: "Unauthorized", message: "Invalid API key", status: 401 };
+  const WITHOUT_WORDS = { error: "418", message: said("the service answered 418") };
 
   it.each<[number, unknown, object, Record<string, string>?]>([
     [401, UNAUTHORIZED, { ...UNAUTHORIZED, message: said("Invalid API key") }],
     [200, { success: false, message: "unknown program" }, { message: said("unknown program") }],
     [429, {}, { retryAfterMs: 120_000 }, { "retry-after": "120" }],
     ...["", "<html>Bad gateway</html>", "{", "[]", "null", '{"error":{},"message":7}'].map(
-      (body): [number, string, object] => [
-        ...([418, body, { error: "418", message: said("the service answered 418") }] as const),
-      ],
+      (body): [number, string, object] => [418, body, WITHOUT_WORDS],
     ),
   ])("rejects, when %i comes with %j, with %j", async (status, body, expected, headers) => {
     const { client } = await refusing(status, body, headers);
