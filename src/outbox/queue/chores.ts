@@ -131,7 +131,7 @@ export function createChores(
     return late;
   }
 
-  /** Queues of this rank, the one that is due first before the others; locked ones are left out. */
+  /** Queues of this rank, in the order in which they are due. Leaves out locked ones. */
   const queuesOf = (tx: Statements, turn: number, which: string, values: readonly Value[] = []) =>
     tx.rows<{ visitor: string; head: number; claimed_by: string | null }>(
       `select visitor, head, claimed_by from ${queues}
@@ -197,12 +197,16 @@ export function createChores(
         }
         await makeReady(tx, left);
       }),
-    /** Gives back what a claim of this process has claimed whose answer was lost. */
-    giveBackUnknown: (): Promise<void> =>
-      database.transaction(async (tx) => {
-        const known = [0, ...underWay.keys()];
-        const which = `claimed_by = ? and head not in (${marks(known)})`;
-        await makeReady(tx, await queuesOf(tx, CLAIMED, which, [worker, ...known]));
-      }),
+    /** Gives back what claims of this process have claimed whose answers were lost. */
+    async giveBackUnknown(): Promise<void> {
+      const known = [0, ...underWay.keys()];
+      const which = `claimed_by = ? and head not in (${marks(known)})`;
+      const giveBack = async (tx: Statements): Promise<number> => {
+        const rows = await queuesOf(tx, CLAIMED, which, [worker, ...known]);
+        await makeReady(tx, rows);
+        return rows.length;
+      };
+      while ((await database.transaction(giveBack)) === AT_ONCE);
+    },
   };
 }

@@ -73,7 +73,7 @@ export function createSettle(
       const [claim, verdict] = each;
       const { seq } = claim;
       const isTheOwn = owned.has(each);
-      const row = rows.find((each) => each.seq === seq);
+      const row = rows.find((lost) => lost.seq === seq);
       if (verdict.type === "delivered") {
         // A delivery counts even if another process has the event by now.
         const isOpen = row?.state === QUEUED || (row?.state === DEAD && row.reason === "unconfirmed");

@@ -11,7 +11,7 @@ import { capacityOf } from "../../helpers/deliver.js";
 import { sqliteServer } from "../../helpers/sqlite-server.js";
 
 /** A queue as over a server, and what happens after each of its next transactions, before their answers. */
-function setUp() {
+function setUp(number = 3) {
   const { db, database } = sqliteServer();
   const after: (() => unknown)[] = [];
   const transaction: Database["transaction"] = async (...asked) => {
@@ -28,7 +28,7 @@ function setUp() {
       ...{ maxDeadLetters: 10, maxDeadLetterBytes: 10_000, wake() {}, onDropped() {} },
     },
   );
-  const events = Array.from({ length: 3 }, () => sample("payment"));
+  const events = Array.from({ length: number }, () => sample("payment"));
   return {
     ...{ queue, after },
     append: (report = "the same") => queue.append(events.map((event) => ({ event, report }))),
@@ -83,4 +83,14 @@ test.each([
   expect(again).toMatchObject([{ seq: released.seq }]);
   expect(queue.underWay.get(released.seq)).toBe(again[0]);
   expect(await queue.claim(capacityOf(3))).toEqual([]);
+});
+
+test("all that was claimed without an answer is given back at once", async () => {
+  const { queue, append } = setUp(150);
+  await append();
+  expect(await queue.claim(capacityOf(150))).toHaveLength(150);
+  queue.underWay.clear();
+
+  await queue.giveBackUnknown();
+  expect(await queue.claim(capacityOf(150))).toHaveLength(150);
 });
