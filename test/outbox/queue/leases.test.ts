@@ -29,6 +29,17 @@ function testLeases(database: SqlDatabase): void {
     },
   );
 
+  test("a renewal finds out which claims another process has taken over", async () => {
+    const stopped = { ...systemClock, now: () => 0, monotonic: () => 0 };
+    await using stage = await Stage.open(() => create({ leaseMs: 1_000 }, stopped));
+    const [taken, own] = [await stage.handOver(sample("payment")), await stage.handOver(sample("payment"))];
+
+    const visitor = `(select visitor from $queued where id = '${taken.id}')`;
+    await sql(`update $t.queues set claimed_by = 'another' where visitor = ${visitor}`);
+    await expect.poll(() => taken.live.isHeld?.(), { timeout: 10_000 }).toBe(false);
+    expect(own.live.isHeld?.()).toBe(true);
+  });
+
   test("a process does not claim again what it still has, however late it is", async () => {
     await using stage = await Stage.open(() => create());
     const first = await stage.handOver(sample("payment"));
