@@ -6,13 +6,16 @@ import { asciiJson, DEAD, DONE, marks, QUEUED, sizeOf } from "./rows.js";
 
 export type Ends = ReturnType<typeof createEnds>;
 
+/** How an event ended, or the verdict that says so. */
+type AnyDeath = Death & { readonly type?: "dead" };
+
 /** What the column `death` has. */
-export function deathOf({ type: _, ...death }: Death & { readonly type?: "dead" }): string {
+export function deathOf({ type: _, ...death }: AnyDeath): string {
   return asciiJson(death);
 }
 
 /** What the column `size` has for a dead letter. */
-export const deathSizeOf = (event: OutboxEvent, death: Death & { readonly type?: "dead" }): number =>
+export const deathSizeOf = (event: OutboxEvent, death: AnyDeath): number =>
   sizeOf(event) + deathOf(death).length;
 
 /** Gives events up, and forgets them. Their queues are as they were. */
@@ -24,7 +27,7 @@ export function createEnds({ words }: Pick<Database, "words">, rememberMs: numbe
 
   return {
     /** Makes dead letters of queued events. */
-    bury(tx: Statements, seqs: readonly number[], death: Parameters<typeof deathOf>[0]): Promise<unknown> {
+    bury(tx: Statements, seqs: readonly number[], death: AnyDeath): Promise<unknown> {
       const json = deathOf(death);
       return tx.write(
         `update ${events} set state = ${DEAD}, at_ms = ${now}, reason = ?, death = ?, size = size + ?, interrupted = 0
