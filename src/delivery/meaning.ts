@@ -50,8 +50,6 @@ const MEANINGS: Readonly<Record<Outcome["type"], Meaning>> = {
 
 /** An event refused so often while others pass is at fault. Chosen: no key is revoked so often. */
 const REFUSALS_OF_A_DEAD_LETTER = 5;
-/** After so many failures of its own, an event has failed for about an hour. */
-const FAILURES_OF_A_LONE_EVENT = 24;
 
 /** What an attempt says of the endpoint. Pure. */
 export function findingOf(ended: EndedAttempt): Finding {
@@ -135,8 +133,7 @@ function retry(ended: EndedAttempt, isOfEvent: boolean, changes: Partial<History
   const { claim, othersPassed, now, random, maxAgeMs } = ended;
   const failures = claim.history.failures + Number(isOfEvent);
   // While the service takes no others either, age ends no event: it may be an outage.
-  const isItsOwnFault = isOfEvent && (othersPassed || failures >= FAILURES_OF_A_LONE_EVENT);
-  if (now - claim.queuedAt > maxAgeMs && isItsOwnFault) return dead("expired")(ended);
+  if (now - claim.queuedAt > maxAgeMs && isOfEvent && othersPassed) return dead("expired")(ended);
   return retryIn(ended, backoffMs(Math.max(1, failures), random()), { failures, ...changes });
 }
 

@@ -24,15 +24,12 @@ describe("age", () => {
     expect(letter?.diedAt).toBeGreaterThan((letter?.createdAt ?? 0) + HOUR_MS);
   });
 
-  it("kills, and not the number of attempts", async () => {
+  it("kills no event while the service takes no others, however often it fails", async () => {
     const { clock, service, add, outbox, noticesOf } = startDelivery({ reply: () => says(500) });
     await add("registration", { clickId: "c" });
-    await clock.pass(71 * HOUR_MS);
+    await clock.pass(80 * HOUR_MS);
     expect(outbox.counts().queued).toBe(1);
     expect(service.posts.length).toBeGreaterThan(250);
-    await clock.pass(2 * HOUR_MS);
-    const [letter] = await outbox.deadLetters.list();
-    expect(letter).toMatchObject({ reason: "expired", attempts: service.posts.length });
     expect(noticesOf("paused")).toEqual([]);
   });
 });
