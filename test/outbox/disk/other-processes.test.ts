@@ -120,33 +120,6 @@ test("the disk outbox has a lock that other processes can tell the end of, takes
   expect(locksOf(directory)).toEqual([]);
 });
 
-test("the disk outbox says once that a reader keeps SQLite's log from being emptied, and again after it was short", async () => {
-  const [one, other, reader] = disksOf(["one", "other", "reader"]);
-  const told = async () => (await one.store.look(true)).problems.map(({ code }) => code);
-  other.db.exec("create table filler (a text) strict");
-  const growLog = (mib: number) => {
-    for (let nth = 0; nth < mib; nth++) other.db.exec("insert into filler values (hex(zeroblob(524288)))");
-  };
-  const read = () => {
-    reader.db.exec("begin");
-    reader.db.prepare("select count(*) from events").get();
-  };
-
-  read();
-  growLog(60);
-  expect(await told()).toEqual([]);
-  growLog(5);
-  expect(await told()).toEqual(["ERR_AFFILIATE_DISK_LOG"]);
-  expect(await told()).toEqual([]);
-  reader.db.exec("commit");
-  expect(await told()).toEqual([]);
-  other.db.exec("delete from filler");
-  read();
-  growLog(65);
-  expect(await told()).toEqual(["ERR_AFFILIATE_DISK_LOG"]);
-  reader.db.exec("commit");
-});
-
 test("the disk outbox refuses a file that this process uses with another copy of SQLite, through a link, too", () => {
   const [directory, link] = [join(scratchDirectory(), "not there yet"), join(scratchDirectory(), "link")];
   const uses = [1, 2].map((clientId) => useOneCopy(join(directory, "outbox.db"), "a", clientId));

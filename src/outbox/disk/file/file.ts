@@ -5,7 +5,7 @@ import { harmless } from "../../../shared/harmless.js";
 import { NEWEST_VERSION } from "../../queue/tables.js";
 import { makeDirectory, protectDirectory, protectFiles, statIfThere } from "./access.js";
 import { migrations } from "./dialect.js";
-import { type Database, failureOf, openDatabase, type Problem, transactionsOf, whenFree } from "./sqlite.js";
+import { type Database, failureOf, openDatabase, transactionsOf, whenFree } from "./sqlite.js";
 
 const PAGE_BYTES = 4_096;
 // SQLite's default. To flush a log that grows takes twice as long as to overwrite one (measured).
@@ -21,7 +21,7 @@ const SPARE_PAGES = 256;
 const SHAREABLE_FROM = "3.51.3";
 const BESIDE = ["-wal", "-shm"];
 
-export interface FileOptions {
+interface FileOptions {
   readonly maxBytes: number;
   /** The first version of SQLite that may share a file with other processes. */
   readonly shareableFrom?: string;
@@ -38,7 +38,7 @@ export interface OpenFile {
   /** Removes a log that a lost file left at the path: SQLite would take it for the next file's. */
   removeLog(): void;
   /** See `createLogCleaner`. Called every few seconds. */
-  cleanLog(): readonly Problem[];
+  cleanLog(): void;
   close(): void;
 }
 
@@ -205,22 +205,15 @@ export function setAside(path: string): string {
 
 /**
  * Empties SQLite's log, which still holds customers' addresses of delivered events, if nothing was
- * written since the last call. Says once that it is long because a connection reads for long.
+ * written since the last call, or if it is long.
  */
-function createLogCleaner(db: Database, path: string): () => readonly Problem[] {
+function createLogCleaner(db: Database, path: string): () => void {
   const checkpoint = db.prepare("pragma wal_checkpoint(truncate)");
   let writtenAt = 0;
-  let isTold = false;
 
   return function cleanLog() {
     const { size = 0, mtimeMs = 0 } = statIfThere(`${path}-wal`) ?? {};
-    const isLong = size >= LONG_WAL_BYTES;
-    const isHeld = (isLong || mtimeMs === writtenAt) && checkpoint.get().busy !== 0;
-    const isNews = isLong && isHeld && !isTold;
+    if (size >= LONG_WAL_BYTES || mtimeMs === writtenAt) checkpoint.get();
     writtenAt = mtimeMs;
-    isTold = isLong && isHeld;
-    if (!isNews) return [];
-    const message = `diskOutbox: ${path}-wal has grown to ${Math.round(size / 2 ** 20)} MiB, because another connection reads the file and does not end; find it (fuser ${path}) and end it`;
-    return [{ code: "ERR_AFFILIATE_DISK_LOG", message }];
   };
 }

@@ -190,7 +190,8 @@ export function createStore(
         await single.releaseAll();
         if (isThorough) await lookAfter();
       });
-      return isThorough ? { ...outcome, problems: file.cleanLog() } : outcome;
+      if (isThorough) file.cleanLog();
+      return outcome;
     },
   };
 }
