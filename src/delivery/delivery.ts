@@ -89,7 +89,7 @@ export function createDelivery(options: DeliveryOptions) {
   async function confirm(claim: Claim, ticket: Ticket): Promise<Verdict | undefined> {
     const answer = await referral.ask(claim.event);
     if (answer.type === "referred") return undefined;
-    if (answer.type === "not-referred") return { type: "skipped", reason: answer.type };
+    if (answer.type === "not-referred") return { type: "delivered", isSkipped: true };
     if (answer.type === "not-asked") {
       const history = { ...claim.history, maybeTaken: mayHaveBeenTaken(claim), triedAt: clock.now() };
       return { type: "retry", inMs: answer.forMs, history };
@@ -137,10 +137,10 @@ export function createDelivery(options: DeliveryOptions) {
   }
 
   function settled(event: OutboxEvent, attempts: number, verdict: Verdict): void {
-    if (verdict.type === "delivered") {
+    if (verdict.type === "delivered" && verdict.isSkipped) {
+      journal.skipped(event.kind, "not-referred", event);
+    } else if (verdict.type === "delivered") {
       journal.delivered(event, attempts + 1, event.kind === "click" ? undefined : verdict.leadId);
-    } else if (verdict.type === "skipped") {
-      journal.skipped(event.kind, verdict.reason, event);
     } else if (verdict.type === "retry" && verdict.history.attempts > attempts) {
       journal.retry(event, verdict.history.attempts, verdict.inMs, verdict.because ?? "");
     } else if (verdict.type === "dead") {

@@ -35,11 +35,9 @@ export type Verdict =
       readonly type: "delivered";
       /** The service's number for a registration or payment. An outbox need not keep it. */
       readonly leadId?: number;
-      /** It was `skipped`, and not sent. */
+      /** The service must not get it: it was not sent. */
       readonly isSkipped?: boolean;
     }
-  /** The service must not get it. An outbox gets `delivered` instead. */
-  | { readonly type: "skipped"; readonly reason: "not-referred" }
   /** Send it again in `inMs`, with this history. The visitor's later events wait for it. */
   | { readonly type: "retry"; readonly inMs: number; readonly history: History; readonly because?: string }
   /** No attempt was made: send it later, as it was. */

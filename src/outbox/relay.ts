@@ -12,8 +12,6 @@ export interface ClaimSource<C extends Claim> {
   readonly isInOrder?: boolean | undefined;
 }
 
-const SKIPPED: Verdict = { type: "delivered", isSkipped: true };
-
 /**
  * Takes events from a store to `deliver`, as capacity allows, and verdicts back. Calls `onError` if
  * a call fails, and goes on at the next `wake`.
@@ -80,8 +78,7 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
     underWay--;
     settling++;
     try {
-      // Stored as delivered; listeners get `skipped`.
-      const settled = store.settle(claim, verdict.type === "skipped" ? SKIPPED : verdict);
+      const settled = store.settle(claim, verdict);
       if (stopping) endIfIdle();
       // In one transaction with the verdict: a slot does not wait for two.
       else if (store.isInOrder) wake();
