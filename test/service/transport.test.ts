@@ -33,6 +33,8 @@ const withBody =
   (_request, res) =>
     void res.writeHead(200, headers).end(body);
 
+const UTF_16 = { "content-type": "application/json; charset=utf-16le" };
+
 describe("a request whose head never left", () => {
   const tlsTo = ({ port }: FaultyService) => `https://127.0.0.1:${port}`;
 
@@ -198,6 +200,7 @@ describe("an answer whose head arrived", () => {
 
   it.each<[string, Answer, ReturnType<typeof judge>]>([
     ["no in gzip", withBody(gzipSync('{"success":false}'), { "content-encoding": "gzip" }), "rejected"],
+    ["no in UTF-16", withBody(Buffer.from('{"success":false}', "utf16le"), UTF_16), "rejected"],
     [
       "one that asks for a pause",
       withBody(JSON.stringify({ ...error, status: 429 }), { "retry-after": "7" }),
