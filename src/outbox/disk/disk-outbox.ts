@@ -8,7 +8,7 @@ import { createProcessHooks } from "../../shared/process-hooks.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { setImmediate } from "../../shared/real-timers.js";
 import { createDurable } from "../durable.js";
-import { isHeldSince, momentBy } from "../lease.js";
+import { isHeldSince } from "../lease.js";
 import { durableOptions, MIB } from "../option-types.js";
 import type { Outbox } from "../outbox.js";
 import { countsOf } from "../queue/counts.js";
@@ -108,13 +108,16 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
       isInOrder: true,
       append: (event) => calls.append(event),
       async claim(capacity) {
-        const { generation } = open();
-        const since = momentBy();
         const claims = await calls.claim(capacity);
         return claims.map((claim) => {
-          const isHeld = () => generation === open().generation && isHeldSince(since, limits.leaseMs);
+          const { id } = claim.event;
+          const isHeld = () => {
+            const since = open().last.leases.get(id);
+            // It may have been lost, and claimed anew.
+            return underWay.get(id) === held && since !== undefined && isHeldSince(since, limits.leaseMs);
+          };
           const held = { ...claim, isHeld };
-          underWay.set(claim.event.id, held);
+          underWay.set(id, held);
           return held;
         });
       },

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { UNTRIED, type Verdict } from "../../../src/outbox/claim.js";
+import { type Claim, UNTRIED, type Verdict } from "../../../src/outbox/claim.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { openExistingFile, openFile } from "../../../src/outbox/disk/file/file.js";
 import { findEngine } from "../../../src/outbox/disk/file/sqlite.js";
@@ -182,4 +182,20 @@ test("the disk outbox goes on if its file is full before its bounds are reached:
   expect(codes).toContain("ERR_AFFILIATE_DISK_FULL");
   await until(() => codes.includes("recovered"), "it did not say that it works again");
   expect(await outbox.add(sample("payment"))).toBe("queued");
+});
+
+test("the disk outbox holds an event for as long as its attempt lasts, as its thread renews the lease", async () => {
+  const { promise: handed, resolve } = withResolvers<Claim>();
+  const { promise: ended, resolve: end } = withResolvers<Verdict>();
+  const { outbox, start } = watched({ leaseMs: 1_000 }, (claim) => {
+    resolve(claim);
+    return ended;
+  });
+  start();
+  await outbox.add(sample("payment"));
+  const claim = await handed;
+  const began = performance.now();
+
+  await until(() => performance.now() - began > 1_200 && claim.isHeld?.() === true, "it was not held");
+  end(DELIVERED);
 });

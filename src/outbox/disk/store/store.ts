@@ -1,6 +1,6 @@
 import type { OutboxEvent } from "../../../conversion/events.js";
 import type { Verdict } from "../../claim.js";
-import { clockOfAllThreads, type TwoClocks } from "../../lease.js";
+import { clockOfAllThreads, type Moment, type TwoClocks } from "../../lease.js";
 import { type CountRow, createCounts } from "../../queue/counts.js";
 import type { QueueClaim } from "../../queue/leases.js";
 import { createQueue } from "../../queue/queue.js";
@@ -37,6 +37,8 @@ export interface TransactionOutcome {
   readonly results: readonly unknown[];
   /** What there is after it, of all client ids. */
   readonly counts: readonly CountRow[];
+  /** By the ids of claimed events: when the lease was taken or renewed; `undefined`: not held. */
+  readonly leases: ReadonlyMap<string, Moment | undefined>;
   readonly dropped: readonly Dropped[];
   /** With the file. */
   readonly problems: readonly Problem[];
@@ -140,7 +142,9 @@ export function createStore(
           await queue.giveBackUnknown();
         }
         const results = ((await body()) ?? []) as readonly unknown[];
-        return { results, counts: counts.rows, dropped, problems: [] };
+        const underWayNow = [...queue.underWay.values()];
+        const leases = new Map(underWayNow.map(({ event, leasedSince }) => [event.id, leasedSince]));
+        return { results, counts: counts.rows, leases, dropped, problems: [] };
       });
       isFurther = false;
       return outcome;

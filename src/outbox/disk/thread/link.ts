@@ -20,6 +20,7 @@ const NOTHING_KNOWN: Done = {
   type: "looked",
   results: [],
   counts: [],
+  leases: new Map(),
   dropped: [],
   problems: [],
 };
@@ -173,6 +174,8 @@ export function openLink(
 
   function lose(cause: Error): void {
     thread = undefined;
+    // Another process may take over what was claimed: nothing of it leaves until it is renewed.
+    last = { ...last, leases: new Map() };
     clearTimeout(restart);
     // Even if no call waits: the thread takes over from ended processes.
     if (!isClosed) restart = setTimeout(start, RESTART_MS).unref();
@@ -183,10 +186,6 @@ export function openLink(
   return {
     get last(): Done {
       return last;
-    },
-    /** Another one if a call has failed, or the thread has ended, which renewed the leases. */
-    get generation(): number {
-      return generation;
     },
     /** Makes this thread, and each further one, be about the events of this client id. */
     bind(id: number): void {
