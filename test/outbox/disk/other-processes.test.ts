@@ -10,6 +10,8 @@ import { sample, stranger } from "../../contract/samples.js";
 import { DELIVERED, diskOf, disksOf, engine, idsOf, REJECTED } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
+const HOUR_MS = 3_600_000;
+
 /** The locks of two processes. */
 function locks() {
   const directory = scratchDirectory();
@@ -93,6 +95,22 @@ test("what is under way stays its queue's head, even if an event with a lower nu
   expect(await disk.claim(1)).toEqual([]);
   await disk.settle(claim, REJECTED);
   expect(idsOf(await disk.claim(2))).toEqual([late.id]);
+});
+
+test("the disk outbox ends no lease because the wall clock is set ahead", async () => {
+  let [wall, monotonic] = [Date.now(), 0];
+  const [one, other] = disksOf(["one", "other"], { time: () => wall, monotonic: () => monotonic });
+  await one.append(sample("payment"));
+  await one.claim(1);
+  await other.store.look();
+
+  wall += 24 * HOUR_MS;
+  expect(await other.claim(1)).toEqual([]);
+  await one.store.look();
+  monotonic += 61_000;
+  wall += 61_000;
+  await one.store.look();
+  expect(await other.claim(1)).toEqual([]);
 });
 
 test("the disk outbox has a lock that other processes can tell the end of, takes it anew if its file was removed or replaced, and leaves none behind", () => {

@@ -100,15 +100,22 @@ describe("a memory outbox that is full", () => {
     expect(dropped).toEqual([]);
   });
 
-  it("keeps a visitor's 100 clicks if another one would not fit in their place", async () => {
-    const { outbox, dropped } = start({ maxBytes: 100_000 });
-    const visitor = stranger();
-    for (let n = 0; n < 100; n++) expect(await outbox.add(sample("click", visitor))).toBe("queued");
-    const large = withData(sample("click", visitor), { clickedUrl: "x".repeat(50_000) });
-    expect(await outbox.add(large)).toBe("full");
-    expect(dropped).toEqual([]);
-    expect(outbox.counts().queued).toBe(100);
-  });
+  it.each([
+    { of: "events", limits: { maxEvents: 100, maxBytes: 100_000 } },
+    { of: "bytes", limits: { maxBytes: 100 * sizeOf(sample("click")) } },
+  ])(
+    "has a click take the place of the oldest of its visitor's 100 if it is full of $of, and drops none if it would not fit there",
+    async ({ limits }) => {
+      const { outbox, dropped } = start(limits);
+      const visitor = stranger();
+      for (let n = 0; n < 101; n++) expect(await outbox.add(sample("click", visitor))).toBe("queued");
+      expect(dropped).toEqual(["click visitor-full"]);
+      const large = withData(sample("click", visitor), { clickedUrl: "x".repeat(50_000) });
+      expect(await outbox.add(large)).toBe("full");
+      expect(dropped).toHaveLength(1);
+      expect(outbox.counts().queued).toBe(100);
+    },
+  );
 
   it("counts two bytes for each character of a text that is not Latin-1", () => {
     const event = makeEvent("registration", {}, 1);
