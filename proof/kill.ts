@@ -4,11 +4,12 @@
  * Three shops share an outbox: in a directory, or in a PostgreSQL or MariaDB server that is started
  * for them. Each of a visitor's events is reported through another of the three. The service fails
  * one request in ten, and is slow, there and away in turn. One, two or all three shops are killed
- * with SIGKILL at a random moment, and replaced; a server is restarted meanwhile. In the end every
- * event whose visitor got an answer must have reached the service, in its visitor's order, payments
- * once; or be held, if it cannot be known whether the service has that payment: no more than were
- * cut off, or under way in a shop that was killed or lost its leases meanwhile. On the disk, some
- * handlers await nothing, and answer before the receipt is there. Exits with 1 if that is not so.
+ * with SIGKILL at a random moment, and replaced; a server is restarted meanwhile. Now and then one is
+ * stopped (SIGSTOP) for longer than its lease, and goes on. In the end every event whose visitor got
+ * an answer must have reached the service, in its visitor's order, payments once; or be held, if it
+ * cannot be known whether the service has that payment: no more than were cut off, or under way in a
+ * shop that was killed or lost its leases meanwhile. On the disk, some handlers await nothing, and
+ * answer before the receipt is there. Exits with 1 if that is not so.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +19,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { request } from "undici";
 import { spoolsBeside } from "../src/outbox/disk/spool/spool-files.js";
-import { CONCURRENCY, type Happened, openAt, type Place, runShop, type Said } from "./kill/shop.js";
+import { CONCURRENCY, type Happened, LEASE_MS, openAt, type Place, runShop, type Said } from "./kill/shop.js";
 import { kindFrom, startServer } from "./outboxes/server.js";
 import { allHold, figures } from "./shared/figures.js";
 import { commandLine } from "./shared/options.js";
@@ -31,6 +32,9 @@ const VISITORS_AT_ONCE = 64;
 const EVENTS_OF_A_VISITOR = 20;
 const FAILURES = 0.1;
 const SLOW_MS = 300;
+/** A shop is stopped after the first kill, and after each so many more. */
+const KILLS_BETWEEN_STOPS = 6;
+const STOPPED_MS = LEASE_MS + 2_000;
 
 const {
   options,
@@ -60,6 +64,7 @@ async function prove(kind: Place["kind"], kills: number): Promise<boolean> {
   const errors: string[] = [];
   let visitors = 0;
   let killed = 0;
+  let stopped = 0;
   let isOver = false;
 
   async function startShop(): Promise<void> {
@@ -75,7 +80,7 @@ async function prove(kind: Place["kind"], kills: number): Promise<boolean> {
     });
   }
 
-  /** A visitor after the other. Who gets no answer tries again at another shop. */
+  /** A visitor after the other. */
   async function visit(): Promise<void> {
     while (!isOver) {
       const name = `v${visitors++}`;
@@ -83,26 +88,30 @@ async function prove(kind: Place["kind"], kills: number): Promise<boolean> {
         const path = kind === "disk" ? ["/awaited", "/awaited", "/wrapped", "/called"][nth % 4] : "/awaited";
         // What is not awaited may be stored after what comes later: it is another visitor's.
         const visitor = path === "/awaited" ? name : `${name}.${nth}`;
-        while (!(await isAnswered(`${path}`, { visitor, nth }))) await sleep(20);
+        const status = await answerTo(`${path}`, { visitor, nth });
         safe.add(`${visitor} ${nth}`);
+        // It waits in a shop's spool file: what comes to another shop may be stored before it.
+        if (status === 202) break;
       }
     }
   }
 
   let turn = 0;
-  async function isAnswered(path: string, happened: Happened): Promise<boolean> {
-    const shop = [...shops][turn++ % shops.size];
-    if (!shop) return false;
+  /** Asks another shop until one answers. Resolves to its status. */
+  async function answerTo(path: string, happened: Happened): Promise<number> {
     const headers = { "content-type": "application/json", cookie: `svc_session_id=${happened.visitor}` };
     const options = { method: "POST", headers, body: JSON.stringify(happened) } as const;
-    try {
-      const { statusCode, body } = await request(`http://127.0.0.1:${shop.port}${path}`, options);
-      // Once the head is there, the visitor has seen it go through.
-      body.on("error", () => {}).resume();
-      if (statusCode !== 200) errors.push(`${path} answered ${statusCode}`);
-      return true;
-    } catch {
-      return false;
+    for (;;) {
+      const shop = [...shops][turn++ % shops.size];
+      try {
+        const { statusCode, body } = await request(`http://127.0.0.1:${shop?.port}${path}`, options);
+        // Once the head is there, the visitor has seen it go through.
+        body.on("error", () => {}).resume();
+        if (![200, 202].includes(statusCode)) errors.push(`${path} answered ${statusCode}`);
+        return statusCode;
+      } catch {
+        await sleep(20);
+      }
     }
   }
 
@@ -114,6 +123,18 @@ async function prove(kind: Place["kind"], kills: number): Promise<boolean> {
     }
     await Promise.all(victims.map(({ child }) => once(child, "exit")));
     killed += victims.length;
+  }
+
+  /** The others take over what it has claimed. */
+  async function stopOne(): Promise<void> {
+    const [shop] = [...shops] as [Shop];
+    // Visitors go to the others.
+    shops.delete(shop);
+    shop.child.kill("SIGSTOP");
+    await sleep(STOPPED_MS);
+    shop.child.kill("SIGCONT");
+    shops.add(shop);
+    stopped++;
   }
 
   await Promise.all(Array.from({ length: SHOPS }, startShop));
@@ -129,6 +150,7 @@ async function prove(kind: Place["kind"], kills: number): Promise<boolean> {
     if (number === SHOPS) await service.goAway();
     else await service.comeBack();
     await Promise.all(Array.from({ length: number }, startShop));
+    if (nth % KILLS_BETWEEN_STOPS === 0) await stopOne();
     if (server && nth === Math.floor(kills / 2)) {
       await server.halt("fast");
       await sleep(1_000);
@@ -166,10 +188,11 @@ async function prove(kind: Place["kind"], kills: number): Promise<boolean> {
   );
   for (const error of errors.slice(0, 10)) console.log(`unexpected: ${error}`);
   // A server that is restarted also costs leases.
-  const cutShort = (killed + (server ? SHOPS : 0)) * CONCURRENCY;
+  const cutShort = (killed + stopped + (server ? SHOPS : 0)) * CONCURRENCY;
   return allHold(
     figures(
       ["shops killed", killed],
+      ["shops stopped", stopped],
       ["events answered", safe.size, { atLeast: 1 }],
       ["events at the service", arrived],
       ["requests refused", conduct.refused],

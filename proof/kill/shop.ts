@@ -10,7 +10,7 @@ import { trackerOf, trackNth } from "../shared/tracker.js";
 export const CONCURRENCY = 8;
 /** Of a visitor's events, the first and each fifth after it is a click. */
 const KINDS: readonly EventKind[] = ["payment", "click", "registration", "payment", "payment"];
-const LEASE_MS = 5_000;
+export const LEASE_MS = 5_000;
 
 /** Where the outbox is that shops share: a directory, or the address of a server. */
 export interface Place {
@@ -33,8 +33,9 @@ export interface Happened {
 }
 
 export function openAt({ kind, at, name }: Place) {
-  if (kind === "disk") return { outbox: diskOutbox({ directory: at }), end: async () => {} };
-  return open(kind, at, { leaseMs: LEASE_MS, ...(name && { name }) });
+  const leaseMs = LEASE_MS;
+  if (kind === "disk") return { outbox: diskOutbox({ directory: at, leaseMs }), end: async () => {} };
+  return open(kind, at, { leaseMs, ...(name && { name }) });
 }
 
 /** Reports what its visitors say they did, until it is killed or told to close. */
@@ -52,10 +53,11 @@ export async function runShop({ url, ...place }: Place & { readonly url: string 
   app.post("/awaited", async (req, res) => {
     const { visitor, nth }: Happened = req.body;
     const receipt = await trackNth(tracker, KINDS[nth % KINDS.length] as EventKind, visitor, nth);
-    // In memory only, for now: nothing to rely on.
-    while ("reason" in receipt && receipt.reason === "storage-trouble" && !outbox.durable) await sleep(20);
+    const isInMemory = "reason" in receipt && receipt.reason === "storage-trouble";
+    // For now: nothing to rely on, unless a spool file has it too.
+    while (isInMemory && !outbox.durable) await sleep(20);
     if (!["queued", "duplicate"].includes(receipt.outcome)) say({ error: JSON.stringify(receipt) });
-    res.end();
+    res.status(isInMemory && outbox.storesAtOnce ? 202 : 200).end();
   });
 
   // These two answer before the receipt is there.
