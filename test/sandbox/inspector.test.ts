@@ -4,7 +4,7 @@ import { describe, expect } from "vitest";
 import type { Fault } from "../../src/sandbox/faults.js";
 import type { About } from "../../src/sandbox/inspector/inspector.js";
 import { type InspectorState, limitIn } from "../../src/sandbox/inspector/state.js";
-import { key, sendClick, sendPayment, sendRegistration, startSandbox, test } from "./helpers.js";
+import { call, key, sendClick, sendPayment, sendRegistration, startSandbox, test } from "./helpers.js";
 
 /** What a page is told. */
 interface Told extends InspectorState {
@@ -80,6 +80,26 @@ test("the inspector shows each visitor's way, the requests and the fault", async
   });
   sandbox.ledger.clear();
   expect(await look(sandbox)).toMatchObject({ requests: { total: 0 }, visitors: { total: 0 } });
+});
+
+test("the inspector answers a browser that has the state with 304, until something changes", async ({
+  sandbox,
+}) => {
+  let tag = "none";
+  const ask = () => fetch(`${sandbox.inspectorUrl}/state`, { headers: { "if-none-match": tag } });
+  for (const change of [
+    () => sendClick(sandbox),
+    () => call(sandbox, "status/without-a-key"),
+    () => sandbox.fail("slow"),
+    () => sandbox.fail("slow", { delayMs: 1 }),
+    () => sandbox.ledger.clear(),
+  ]) {
+    await change();
+    const { status, headers } = await ask();
+    expect(status).toBe(200);
+    tag = String(headers.get("etag"));
+    expect((await ask()).status).toBe(304);
+  }
 });
 
 describe("what is shown", () => {

@@ -25,10 +25,20 @@ const headers = { "content-security-policy": policy };
 /** The page that shows the service at work. */
 export function createInspector(ledger: LedgerStore, faults: Faults, about: () => About) {
   const visitors = recordVisitors(ledger);
+  let changes = 0;
+  function onChange(): void {
+    changes += 1;
+  }
+  ledger.events.on("entry", onChange).on("clear", onChange);
 
-  function sendState({ url = "" }: IncomingMessage, res: ServerResponse): void {
+  /** What the page shows; 304 if nothing has changed since its browser asked last. */
+  function sendState({ url = "", headers }: IncomingMessage, res: ServerResponse): void {
+    const fault = faults.current();
+    const etag = `"${[changes, ...Object.values(fault)]}"`;
+    const caching = { etag, "cache-control": "no-cache" };
+    if (headers["if-none-match"] === etag) return void res.writeHead(304, caching).end();
     const state = stateOf(ledger, visitors(), limitIn(queryIn(url)));
-    sendJson(res, { status: 200, body: { about: about(), fault: faults.current(), ...state } });
+    sendJson(res, { status: 200, body: { about: about(), fault, ...state }, headers: caching });
   }
 
   function sendRequest({ url = "" }: IncomingMessage, res: ServerResponse): void {

@@ -46,8 +46,7 @@ function nearest(ledger: LedgerStore, lead: Lead, carried: string | null): Why {
       : (ledger.clickOf(carried) ??
         ledger.lastClickOf(carried) ??
         (/^\d+$/.test(carried) ? ledger.clicks({ id: Number(carried) })[0] : undefined));
-  const entries = ledger.entries();
-  const click = same ?? entries.slice(0, entries.indexOf(lead)).findLast((entry) => entry.kind === "click");
+  const click = same ?? lastClickBefore(lead, ledger.entries());
   if (!click) return ["No click came before it. "];
   const { id, affiliateReference, clickId, sessionId } = click;
   const customers = [...ledger.customersOf(id)];
@@ -61,6 +60,15 @@ function nearest(ledger: LedgerStore, lead: Lead, carried: string | null): Why {
     ...whose,
     [customers.length > 0 ? `${others} registered through it. ` : ". "],
   );
+}
+
+/** By order of arrival, without a copy: the ledger may have 100,000 entries. */
+function lastClickBefore(lead: Lead, entries: readonly (Click | Lead)[]): Click | undefined {
+  for (let nth = entries.lastIndexOf(lead) - 1; nth >= 0; nth -= 1) {
+    const entry = entries[nth];
+    if (entry?.kind === "click") return entry;
+  }
+  return undefined;
 }
 
 function apart(entry: Click | Lead, lead: Lead): string {
