@@ -152,6 +152,9 @@ describeInChromium("the dashboard", ({ openPage }) => {
       page.evaluate(() => document.activeElement?.closest(".letter")?.querySelector("code")?.textContent);
 
     await letter(page, "4003").getByRole("button", { name: "Discard…" }).focus();
+    expect(await page.locator(":focus").evaluate((button) => getComputedStyle(button).outlineStyle)).toBe(
+      "solid",
+    );
     await page.keyboard.press("Enter");
     await expect.poll(() => rows.count()).toBe(4);
     expect(asked).toEqual([expect.stringMatching(/^Discard registration 4003\?/)]);

@@ -24,9 +24,10 @@ describe("a disk outbox that is restored", () => {
       const file = join(scratchDirectory(), "copy.db");
       const project = await userProject({});
       // Another process, as the docs say.
-      const { code } = await outputOf(runNode(project, [CLI, "outbox", directory, "backup", file]));
-      expect(code).toBe(0);
-      expect(statSync(file).mode & 0o777).toBe(0o600);
+      const args = [CLI, "outbox", directory, "backup", file, "--json"];
+      const { code, stdout } = await outputOf(runNode(project, args));
+      const { size: bytes, mode } = statSync(file);
+      expect([code, JSON.parse(stdout), mode & 0o777]).toEqual([0, { file, bytes }, 0o600]);
       return () => {
         for (const name of readdirSync(directory)) rmSync(join(directory, name));
         cpSync(file, join(directory, "outbox.db"));
