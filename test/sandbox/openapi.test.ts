@@ -25,6 +25,8 @@ test("the OpenAPI document is served, and says what the validation says", async 
   const res = await fetch(`${sandbox.url}/openapi.json`);
   expect(res.headers.get("content-type")).toMatch("application/json");
   const document = (await res.json()) as ReturnType<typeof openApiDocument>;
+  // The page links to it, beside itself.
+  expect(await (await fetch(`${sandbox.inspectorUrl}/openapi.json`)).json()).toEqual(document);
   expect(document).toMatchObject({
     openapi: "3.1.0",
     servers: [{ url: sandbox.url }],
