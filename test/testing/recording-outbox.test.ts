@@ -20,10 +20,13 @@ function start(options: Partial<AffiliateOptions> = {}) {
 }
 
 describe("recordingOutbox", () => {
-  it("records whole events, and sends nothing", async () => {
-    const { outbox, tracker, pay } = start();
+  it("records whole events, sends nothing, and leaves `waitUntil` nothing to wait for", async () => {
+    const promises: Promise<void>[] = [];
+    const { outbox, tracker, pay } = start({ waitUntil: (promise) => promises.push(promise) });
     await pay();
     await pay();
+    expect(promises).not.toEqual([]);
+    await Promise.all(promises);
     expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
     expect(outbox.events).toEqual([
       {

@@ -1,4 +1,4 @@
-import { copyFileSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { copyFileSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createOwnerLocks } from "../../../src/outbox/disk/file/owner-locks.js";
@@ -136,6 +136,18 @@ test("the disk outbox has a lock that other processes can tell the end of, takes
   one.release();
   other.release();
   expect(locksOf(directory)).toEqual([]);
+});
+
+test("the disk outbox empties SQLite's log, which still has customers' addresses, once nothing is written", async () => {
+  const directory = scratchDirectory();
+  const disk = diskOf({}, directory);
+  const logBytes = () => statSync(join(directory, "outbox.db-wal")).size;
+  await disk.append(sample("payment"));
+  expect(logBytes()).toBeGreaterThan(0);
+
+  for (let look = 0; look < 3; look++) await disk.store.look(true);
+
+  expect(logBytes()).toBe(0);
 });
 
 test("the disk outbox refuses a file that this process uses with another copy of SQLite, through a link, too", () => {
