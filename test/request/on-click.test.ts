@@ -156,6 +156,16 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     },
   );
 
+  it("comes before what its page reports, though no head is written yet", async () => {
+    const { app, tracker, visit, clicks } = await landing();
+    app.get("/trial", tracker.onClick(), async (req, res) => {
+      await req.affiliate?.trackRegistration({ email: "ada@shop.example" });
+      res.end();
+    });
+    await visit("/trial?ref=ALICE");
+    expect(await clicks()).toMatchObject([{ affiliateReference: "ALICE" }, { email: "ada@shop.example" }]);
+  });
+
   it("keeps the responses to a reload, HEAD and POST out of shared caches, too, which are no clicks", async () => {
     const { app, server, tracker, visit, clicks } = await landing();
     app.get("/public", tracker.onClick(), hello({ "Cache-Control": "public" }));
