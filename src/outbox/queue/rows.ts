@@ -40,14 +40,11 @@ export interface EventRow {
   readonly death: string | null;
 }
 
-/** What the texts of a row say. */
-export interface Contents {
-  readonly event: OutboxEvent;
-  readonly history: History;
-}
-
-/** `undefined` if they cannot be read. Never throws: a row must not harm those beside it. */
-export function contentsOf(row: EventRow): Contents | undefined {
+/**
+ * What the texts of a row say; `undefined` if they cannot be read. Never throws: a row must not harm
+ * those beside it.
+ */
+export function contentsOf(row: EventRow): { event: OutboxEvent; history: History } | undefined {
   const [data, history] = [dataOf(row), historyOf(row)];
   return data && history && { event: eventOf(row, data), history };
 }

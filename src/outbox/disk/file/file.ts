@@ -22,14 +22,13 @@ const SHAREABLE_FROM = "3.51.3";
 const BESIDE = ["-wal", "-shm"];
 
 interface FileOptions {
+  readonly engine: string;
   readonly maxBytes: number;
   /** The first version of SQLite that may share a file with other processes. */
   readonly shareableFrom?: string;
   /** How long to wait while another process has the file locked. Default: see `whenFree`. */
   readonly waitMs?: number;
 }
-
-type EngineAndOptions = FileOptions & { readonly engine: string };
 
 export interface OpenFile {
   readonly db: Database;
@@ -47,7 +46,7 @@ export interface OpenFile {
  *
  * @throws OutboxError, or what SQLite and the file system throw.
  */
-export function openFile(path: string, options: EngineAndOptions): OpenFile {
+export function openFile(path: string, options: FileOptions): OpenFile {
   makeDirectory(dirname(path));
   protectDirectory(path);
   create(path);
@@ -60,7 +59,7 @@ export function openFile(path: string, options: EngineAndOptions): OpenFile {
  *
  * @throws OutboxError, or what SQLite and the file system throw.
  */
-export function openExistingFile(path: string, options: EngineAndOptions): OpenFile {
+export function openExistingFile(path: string, options: FileOptions): OpenFile {
   if (!lstatSync(path, { throwIfNoEntry: false })) {
     throw missing(`there is no ${path}; give the directory that the host gives to diskOutbox()`);
   }
@@ -78,7 +77,7 @@ function missing(message: string): OutboxError {
   return new OutboxError("ERR_AFFILIATE_DISK_MISSING", `diskOutbox: ${message}`);
 }
 
-function openChecked(path: string, options: EngineAndOptions, check: (db: Database) => void): OpenFile {
+function openChecked(path: string, options: FileOptions, check: (db: Database) => void): OpenFile {
   const { engine, maxBytes, shareableFrom = SHAREABLE_FROM, waitMs } = options;
   // The outbox's own file may be locked at this moment, or be no database.
   const nowhere = openDatabase(engine, ":memory:");
