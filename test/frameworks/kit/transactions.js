@@ -7,6 +7,8 @@ import { arrives, sandbox, timeoutMs } from "./sandbox.js";
 const { pool, tracker } = await import("./outbox.js");
 
 await prepare(pool, tracker);
+// Resolves once the outbox's tables are made: postgres.js rolls back for each failed statement.
+await tracker.deadLetters.list({ limit: 1 });
 
 /** The recipe under test: `checkout(order)` inserts the order and reports its payment in one transaction. */
 const { checkout, close } = await import("./app.js");
