@@ -8,7 +8,8 @@
  * repeat reports and flood; the service fails in every way of faults.ts, for some endpoints,
  * visitors or requests; processes are killed, stand still, close and start again; threads end;
  * disks are full, locked, slow or lose their answers; the clock is set; operators retry and discard
- * dead letters, and cancel payments that wait for their `notBefore`.
+ * dead letters, and cancel payments that wait for their `notBefore`. In some schedules, attempts
+ * outlast their leases.
  *
  * Of a database: the server is away, silent, slow, full, read-only, or has too many clients; it
  * cuts connections before or after a statement took effect, and ends deadlocks; a host has all

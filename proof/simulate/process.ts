@@ -152,14 +152,15 @@ export function kill({ owner, pool }: TrackerProcess): void {
   owner.ready.length = 0;
 }
 
-function createOutbox({ outbox, bounds }: Schedule, directory: string, clock: Clock): Outbox {
+function createOutbox({ outbox, bounds, leaseMs }: Schedule, directory: string, clock: Clock): Outbox {
   if (outbox === "memory") return memoryOutbox(bounds ?? {}, clock);
-  return diskOutbox({ directory, ...(bounds && { maxDeadLetters: bounds.maxDeadLetters }) }, clock);
+  const maxDeadLetters = bounds?.maxDeadLetters;
+  return diskOutbox({ directory, leaseMs, maxDeadLetters }, clock);
 }
 
-function createSqlOutbox({ outbox, bounds }: Schedule, pool: Pool, clock: Clock): Outbox {
+function createSqlOutbox({ outbox, bounds, leaseMs }: Schedule, pool: Pool, clock: Clock): Outbox {
   const given = {
-    pollMs: POLL_MS,
+    ...{ pollMs: POLL_MS, leaseMs },
     ...(bounds && { maxEvents: bounds.maxEvents, maxDeadLetters: bounds.maxDeadLetters }),
   };
   if (outbox === "mysql") return mysqlOutbox({ ...given, pool: mysqlPool(pool), prefix: PREFIX }, clock);

@@ -2,12 +2,14 @@ import { ENDPOINTS } from "../../src/service/endpoints.js";
 import { DISK_FAULTS } from "./disk.js";
 import { type Fault, OF_A_VISITOR, OF_AN_ENDPOINT, OF_THE_ORIGIN, SILENCE } from "./faults.js";
 import { SERVER_FAULTS } from "./host.js";
-import { Dice } from "./random.js";
+import { chance, Dice } from "./random.js";
 import type { OutboxName, Profile, Schedule, Step } from "./schedule.js";
 import { Writer } from "./writer.js";
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
+/** Many attempts outlast it: it has to be renewed. */
+const SHORT_LEASE_MS = 2 * SECOND_MS;
 
 /** The schedule of a seed. */
 export function scheduleOf(
@@ -26,6 +28,10 @@ export function scheduleOf(
     programs: Math.min(processes, dice.happens(0.4) ? programs : 1),
     repeated: dice.one(["conflict", "yes", "again"] as const),
     maxAgeMs: profile === "chaos" && dice.happens(0.2) ? 60 * SECOND_MS : 72 * HOUR_MS,
+    // Not by the dice: all else that a seed does would change.
+    ...(profile === "chaos" &&
+      outbox !== "memory" &&
+      chance(seed, "lease") < 0.5 && { leaseMs: SHORT_LEASE_MS }),
     ...(profile === "chaos" &&
       dice.happens(0.2) && {
         bounds: { maxEvents: 25, maxBytes: 40_000, maxDeadLetters: dice.one([3, 1_000]) },
@@ -41,9 +47,13 @@ function isSql(outbox: OutboxName): boolean {
   return outbox === "mysql" || outbox === "postgres";
 }
 
-function chaos(writer: Writer, { outbox }: Pick<Schedule, "outbox">): Step[] {
+function chaos(writer: Writer, { outbox, leaseMs }: Pick<Schedule, "outbox" | "leaseMs">): Step[] {
   const { dice, at, process } = writer;
   const steps = writer.reports(dice.span(2, 40));
+  if (leaseMs) {
+    const fault = { behaviour: "takes 9 s", share: 0.3 };
+    steps.push({ at: 0, do: "fail", name: "outlasts leases", fault });
+  }
   const some = (...some: Parameters<Writer["some"]>) => steps.push(...writer.some(...some));
   some(3, (nth) => {
     const name = `fault ${nth}`;
@@ -101,7 +111,8 @@ function chaos(writer: Writer, { outbox }: Pick<Schedule, "outbox">): Step[] {
   if (dice.happens(0.1)) steps.push(flood(writer));
   some(3, () => [{ at: at(), do: "report", process: process(), what: writer.scheduled() }]);
   some(3, () => [{ at: at(), do: "cancel", process: process(), nth: dice.whole(0, 2) }]);
-  return steps;
+  // A process that its storage keeps from renewing a short lease loses it in the middle of an attempt.
+  return leaseMs ? steps.filter((step) => step.do !== "server" && step.do !== "disk") : steps;
 }
 
 /** What a database server does to its clients, and what else happens in the database. */

@@ -64,7 +64,8 @@ export interface Schedule {
   readonly programs: number;
   readonly repeated: "conflict" | "yes" | "again";
   readonly maxAgeMs: number;
-  /** Absent: the outbox's own default. */
+  /** Absent, as the bounds: the outbox's own default. */
+  readonly leaseMs?: number;
   readonly bounds?: {
     readonly maxEvents: number;
     readonly maxBytes: number;
