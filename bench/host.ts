@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import cookieParser from "cookie-parser";
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { affiliate, memoryOutbox, type Outbox } from "express-affiliate";
@@ -6,7 +7,6 @@ import { Pool } from "undici";
 import { PATH, POST, SOCKETS_OF_AN_ENDPOINT } from "./payments.js";
 import { scratch } from "./scratch.js";
 import { addressOf, argument, quiet, say } from "./task.js";
-import { mainThreadMicros } from "./thread-clock.js";
 
 /**
  * How a host reports a payment: not at all; through this package, from memory, from disk, or from
@@ -66,11 +66,19 @@ app.post("/checkout", handler);
 app.post("/page", (req, res) => void complete(req, res));
 const url = await addressOf(app.listen(0, "127.0.0.1"));
 
+/**
+ * Processor time of the main thread so far, in microseconds. It leaves out the work of other threads,
+ * and the time for which the thread was ready and had no core.
+ */
+function mainThreadMicros(): number {
+  const [ran] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1").split(" ");
+  return Number(ran) / 1_000;
+}
+
 const report = () => ({
   url,
   /** How many events wait or are under way. */
   undelivered: undelivered(),
-  /** Processor time of the main thread so far, in microseconds. */
   mainThreadMicros: mainThreadMicros(),
 });
 
