@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent } from "undici";
-import { median } from "../statistics.ts";
+import { median } from "../report.ts";
 import { none } from "./adapters/index.js";
 import { startHost } from "./host.js";
 import { startService } from "./service.js";

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { median } from "../statistics.ts";
+import { median } from "../report.ts";
 import { between, table } from "../table.ts";
 import { adapters, none } from "./adapters/index.js";
 import { PER_SECOND } from "./costs.js";

@@ -1,9 +1,8 @@
 import { resultOf, start } from "../child.js";
 import type { Carrier, DeliveryArgument, DeliveryReport } from "../delivery.js";
 import { SOCKETS_OF_AN_ENDPOINT } from "../payments.js";
-import { type Bench, micros, type Row, ratio, round } from "../report.js";
+import { type Bench, medianOf, type Row, ratio, round, tenths } from "../report.js";
 import type { ServiceReport } from "../service.js";
-import { medianOf } from "../statistics.js";
 
 interface Comparison extends Omit<DeliveryArgument, "service" | "carrier" | "events"> {
   readonly what: string;
@@ -16,7 +15,7 @@ interface Comparison extends Omit<DeliveryArgument, "service" | "carrier" | "eve
 /** As many requests at a time as the package has to one endpoint by default. */
 const BY_DEFAULT = { sockets: SOCKETS_OF_AN_ENDPOINT, concurrency: 8 };
 
-/** How fast payments are delivered to a service that takes some milliseconds to answer. */
+/** How fast payments are delivered to a service that takes some tenthseconds to answer. */
 export async function benchAnswers(bench: Bench): Promise<void> {
   const rows = await compare(bench, {
     what: "payments",
@@ -111,7 +110,7 @@ async function compare(
         carrier,
         "events/s": round(of("eventsPerSecond")),
         "of undici": ratio(ofUndici("eventsPerSecond")),
-        "µs of processor": micros(of("cpuMicros")),
+        "µs of processor": tenths(of("cpuMicros")),
         "times undici's": ratio(ofUndici("cpuMicros")),
       });
     }

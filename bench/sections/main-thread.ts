@@ -1,9 +1,8 @@
 import { type Child, start } from "../child.js";
 import type { HostReport, Way } from "../host.js";
 import { delivered, load } from "../load.js";
-import { type Bench, micros, type Row } from "../report.js";
+import { type Bench, medianOf, type Row, tenths } from "../report.js";
 import type { ServiceReport } from "../service.js";
-import { medianOf } from "../statistics.js";
 
 const WAYS: readonly Way[] = ["disk", "memory", "undici", "unkept", "none"];
 const PAIRS = 4;
@@ -16,8 +15,8 @@ export async function benchMainThread({ report, quick }: Bench): Promise<void> {
     const costs = await costsOf(way, quick);
     rows.push({
       way,
-      "untracked, µs": micros(medianOf(costs, ({ untracked }) => untracked)),
-      "healthy, µs above": micros(medianOf(costs, ({ above }) => above)),
+      "untracked, µs": tenths(medianOf(costs, ({ untracked }) => untracked)),
+      "healthy, µs above": tenths(medianOf(costs, ({ above }) => above)),
     });
   }
   report.section(

@@ -1,8 +1,7 @@
 import { resultOf, start } from "../child.js";
-import { type Bench, millis, type Row } from "../report.js";
+import { type Bench, medianOf, type Row, tenths } from "../report.js";
 import type { ServiceReport } from "../service.js";
 import type { StartUpReport } from "../start-up.js";
-import { medianOf } from "../statistics.js";
 
 const MB = 1_000_000;
 
@@ -18,8 +17,8 @@ export async function benchStartUp({ report, quick }: Bench): Promise<void> {
   await service.end();
   const rowOf = (outbox: string, of: (column: keyof StartUpReport) => number): Row => ({
     outbox,
-    "ms until the first receipt": millis(of("receiptMs")),
-    "MB of RSS": millis(of("rss") / MB),
+    "ms until the first receipt": tenths(of("receiptMs")),
+    "MB of RSS": tenths(of("rss") / MB),
   });
   const above = (of: keyof StartUpReport) => medianOf(measured, ({ disk, memory }) => disk[of] - memory[of]);
   const rows = (["memory", "disk"] as const).map((outbox) =>
