@@ -6,6 +6,7 @@ import request from "supertest";
 import { describe, expect, it } from "vitest";
 import { pageToRun } from "../helpers/docs/run.js";
 import { browser, startShop } from "../helpers/docs/shop.js";
+import { serve } from "../helpers/express.js";
 import { returning } from "../helpers/returning.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
@@ -76,12 +77,10 @@ describe("an API on another domain", () => {
   it("gets the ids of the page's cookies in a header", async () => {
     const { app, tracker, sandbox, kept } = await api();
     await tracker.client.click({ affiliateReference: "ALICE", clickId: "c1", sessionId: "s1" });
-    const server = app.listen(0);
-    const { port } = server.address() as { port: number };
+    const { port } = await serve(app);
     const document = { cookie: "theme=dark; svc_click_id=c1; other=1; svc_session_id=s1" };
     const names = { document, apiUrl: `http://127.0.0.1:${port}`, email };
     await page.run("An API on another domain", names);
-    server.close();
     await sandbox.ledger.waitFor({ kind: "registration", affiliateReference: "ALICE" });
     expect(kept).toEqual([{ clickId: "c1", sessionId: "s1" }]);
   });

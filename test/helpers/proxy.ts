@@ -1,9 +1,9 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import type { Certificate } from "./certificates.js";
+import { listening } from "./listening.js";
 
 /**
  * What a proxy does with CONNECT: nothing, or it closes or resets the connection, or answers with
@@ -40,13 +40,7 @@ export async function startProxy(answer?: ConnectAnswer, tls?: Certificate) {
     upstream.on("error", () => socket.destroy());
     onTestFinished(() => void upstream.destroy());
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = `${tls ? "https" : "http"}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const address = `${tls ? "https" : "http"}://127.0.0.1:${await listening(server)}`;
   const proxy = { address, asked, answer };
   return proxy;
 }
