@@ -12,9 +12,9 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from "node:path";
 import { createSandbox } from "express-affiliate/sandbox";
 import { request } from "undici";
-import { freePort } from "../test/helpers/cluster.js";
 import { blocksOf, root } from "../test/helpers/docs/pages.js";
 import { shopToServe } from "../test/helpers/docs/server.js";
+import { freePort } from "../test/helpers/own-server.js";
 import { allHold, figures } from "./shared/figures.js";
 import { scratch } from "./shared/scratch.js";
 import { secondsUntil } from "./shared/seconds-until.js";

@@ -4,8 +4,6 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { directoryFor, freePort, HOST, type OwnServer, startServer, unprivileged } from "./own-server.js";
 
-export { freePort };
-
 /** Where a PostgreSQL database is. */
 export interface Address {
   readonly connectionString: string;

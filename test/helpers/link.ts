@@ -1,8 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
-import { freePort } from "./cluster.js";
-
-const HOST = "127.0.0.1";
+import { freePort, HOST } from "./own-server.js";
 
 /** A way to a server of this machine that can be cut. */
 export interface Link {

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createSandbox } from "express-affiliate/sandbox";
 import { browser } from "../../../test/frameworks/kit/browser.js";
-import { freePort } from "../../../test/helpers/cluster.js";
+import { freePort } from "../../../test/helpers/own-server.js";
 import { npmFlags } from "../../shared/packed.js";
 import { answers, type Program, startProgram } from "../../shared/program.js";
 import type { Shown } from "../../shared/run-parts.js";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { chownSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { freePort } from "../../../test/helpers/cluster.js";
+import { freePort } from "../../../test/helpers/own-server.js";
 import { startProgram } from "../../shared/program.js";
 import { scratch } from "../../shared/scratch.js";
 
