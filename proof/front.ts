@@ -10,4 +10,4 @@ import { commandLine } from "./shared/options.js";
 import { proveParts } from "./shared/part.js";
 
 const { options, words } = commandLine({ short: false });
-await proveParts("front", words, { ...options, outbox: "" });
+await proveParts("front", words, options);

@@ -1,5 +1,5 @@
 /**
- * `npm run proof world -- gateways --short`, `npm run proof world -- faults --outbox disk`
+ * `npm run proof world -- gateways --short`
  *
  * The world around the service: a service that fails, real proxies and networks, database servers
  * that are killed. Runs the parts that are named, or all: each is a file in proof/world/. Prints
@@ -8,5 +8,5 @@
 import { commandLine } from "./shared/options.js";
 import { proveParts } from "./shared/part.js";
 
-const { options, words } = commandLine({ short: false, outbox: "" });
+const { options, words } = commandLine({ short: false });
 await proveParts("world", words, options);

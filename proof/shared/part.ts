@@ -9,12 +9,8 @@ export interface Part {
   prove(options: PartOptions): Promise<readonly Figure[]>;
 }
 
-interface PartOptions {
-  /** With fewer events and less time, for .ci/run. */
-  readonly short: boolean;
-  /** If the same is shown with each outbox: with this one alone, unless it is empty. */
-  readonly outbox: string;
-}
+/** `short`: with fewer events and less time, for .ci/run. */
+type PartOptions = { readonly short: boolean };
 
 /** Prints what each part measured beside its bound. */
 export function proveParts(folder: string, names: readonly string[], options: PartOptions): Promise<never> {
