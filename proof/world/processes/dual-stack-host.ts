@@ -71,17 +71,13 @@ async function arrivedAtOnce(later: readonly Family[], atOnce: readonly Family[]
   return arrived;
 }
 
-const results = {
+const results: Record<string, number> = {
   "the AAAA record leads nowhere": await arrivedAtOnce([], ["A"]),
   "the A record leads nowhere, the other handshake takes 400 ms": await arrivedAtOnce(["AAAA"]),
   "both take 400 ms": await arrivedAtOnce(["A", "AAAA"]),
-  "there is no IPv6 here, and the other takes 400 ms": await withoutIpv6(() => arrivedAtOnce(["A"])),
 };
-
-async function withoutIpv6<T>(task: () => Promise<T>): Promise<T> {
-  run("ip -6 route del fd08::1 && ip -6 addr del fd09::1/64 dev here");
-  return task();
-}
+run("ip -6 route del fd08::1 && ip -6 addr del fd09::1/64 dev here");
+results["there is no IPv6 here, and the other takes 400 ms"] = await arrivedAtOnce(["A"]);
 
 console.log(JSON.stringify({ payments: PAYMENTS, results }));
 service.kill("SIGKILL");
