@@ -25,13 +25,12 @@ const { options, words } = commandLine({
   short: false,
   /** A package that is packed already, to save the build. */
   tarball: "",
-  keep: false,
 });
 const IN_SHORT = 3;
 /** In the order of names: of the three that take minutes to install, two at most are chosen then. */
 const STRIDE = 4;
 
-const all = scratch(options.keep ? "the apps" : undefined);
+const all = scratch();
 // So that what ends with the process ends in these cases, too.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
@@ -44,7 +43,7 @@ await runParts<App>("apps", words.length > 0 ? words : chosen(), async (app, nam
   try {
     return await proveApp(name, app, { tarball, folder, database });
   } finally {
-    if (!options.keep) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 });
 

@@ -20,8 +20,8 @@ import { nodeOf, pack } from "./shared/packed.js";
 import { scratch } from "./shared/scratch.js";
 import { inTurn, turnOf } from "./shared/turn.js";
 
-/** `tarball`: a package that is packed already, to save the build. `keep`: leaves the projects. */
-const { options, words } = commandLine({ short: false, tarball: "", keep: false });
+/** `tarball`: a package that is packed already, to save the build. */
+const { options, words } = commandLine({ short: false, tarball: "" });
 const SIDE_BY_SIDE = 3;
 const NODES = chosen("Node", [20, 26]);
 const EXPRESS = [4, 5] as const;
@@ -47,7 +47,7 @@ function expressOf(name: string): readonly (4 | 5)[] {
 }
 
 async function prove(): Promise<boolean> {
-  const folder = scratch(options.keep ? "the projects" : undefined);
+  const folder = scratch();
   const databases = createDatabases();
   let passed = 0;
   let failed = 0;
@@ -72,7 +72,7 @@ async function prove(): Promise<boolean> {
           if (isRight) passed++;
           else failed++;
         }
-        if (!options.keep) await rm(project.folder, { recursive: true, force: true });
+        await rm(project.folder, { recursive: true, force: true });
       }
     }
     await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
