@@ -30,7 +30,7 @@ const WAYS = [
 const pauses: readonly Pause[] = ["none", "turn", 1, 4];
 
 /** An honest handler: it returns what happened, and answers early, late, twice or never. */
-export function scriptOf(seed: string | number): Script {
+export function scriptOf(seed: string): Script {
   const dice = new Dice(seed);
   const way = dice.one(WAYS);
   const hangsUp = dice.happens(0.4) ? dice.one(["at the first byte", 0, 1, 2, 3, 5, 8] as const) : undefined;

@@ -9,7 +9,7 @@ const AT_ONCE = 40;
  * never, through callbacks, streams and `next`, or fail, and visitors hang up. A payment is to be
  * reported, once, if and only if its visitor got an answer below 400 or hung up on one.
  */
-export async function simulateRoutes({ seed, visits: count }: { seed: string | number; visits: number }) {
+export async function simulateRoutes(seed: number, count: number) {
   const visits: Visit[] = Array.from({ length: count }, (_, nth) => ({
     script: scriptOf(`${seed} ${nth}`),
     seen: { begun: false, head: undefined, closed: false, failedInTime: false },
@@ -46,7 +46,6 @@ export async function simulateRoutes({ seed, visits: count }: { seed: string | n
       );
   }
   return {
-    visits: count,
     // Visitors who got the head of a response, and visitors who hung up before it.
     answered: visits.filter(({ seen }) => seen.head !== undefined).length,
     hungUp: visits.filter(({ seen }) => seen.begun && seen.head === undefined).length,
