@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Outbox, OutboxEvent } from "express-affiliate";
-import { ENDPOINTS } from "../../src/service/endpoints.js";
+import type { Verdict } from "../../src/outbox/claim.js";
 import { DESTINATION } from "../../test/contract/samples.js";
+import { delivering } from "../../test/helpers/deliver.js";
 
 /** How many callers report at once. */
 const CALLERS = 500;
@@ -24,20 +25,14 @@ export function deliverMany(
   let underWay = 0;
   const counts = { dropped: 0 };
   outbox.bind(DESTINATION);
+  async function deliver(): Promise<Verdict> {
+    underWay++;
+    await sleep(answerMs);
+    underWay--;
+    return { type: "delivered" };
+  }
   outbox.start(
-    {
-      capacity() {
-        const limit = atOnce - underWay;
-        return { limit, lanes: limit > 0 ? ENDPOINTS.map((endpoint) => ({ endpoint, limit })) : [] };
-      },
-      async deliver() {
-        underWay++;
-        await sleep(answerMs);
-        underWay--;
-        return { type: "delivered" };
-      },
-      settled,
-    },
+    delivering(deliver, () => atOnce - underWay, settled),
     {
       dropped: () => counts.dropped++,
       degraded: console.error,
