@@ -3,11 +3,11 @@
  *
  * The tests of other people's middleware, with a tracker in front of each request and with nothing.
  * Each FOLDER is a checkout of a package that tests itself with Mocha, such as Express; without any,
- * packages of npm that contain their tests. Runs both, and compares them test by test. What tests
+ * a package of npm that contains its tests. Runs both, and compares them test by test. What tests
  * see of the tracker is its `Cache-Control`; its cookies are taken away first. Prints how many tests
  * passed each time. Exits with 1 if one differs that says nothing of `Cache-Control`.
  */
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { columns } from "./shared/figures.js";
 import { commandLine } from "./shared/options.js";
@@ -15,8 +15,8 @@ import { npmFlags } from "./shared/packed.js";
 import { runCommand } from "./shared/program.js";
 import { scratch } from "./shared/scratch.js";
 
-/** That contain their tests. */
-const PACKAGES = ["express-mung@0.5.1"];
+/** It contains its tests. */
+const [PACKAGE, VERSION] = ["express-mung", "0.5.1"];
 
 const { words } = commandLine({});
 const PRELOAD = new URL("suites/preload.js", import.meta.url).href;
@@ -33,7 +33,7 @@ type Ran = ReadonlyMap<string, { readonly passed: boolean; readonly why: string 
 
 const rows = [["", "tests", "passed", "with a tracker", "differ", "by Cache-Control"]];
 let isRight = true;
-for (const place of words.length > 0 ? words.map((word) => resolve(word)) : await unpacked(scratch())) {
+for (const place of words.length > 0 ? words.map((word) => resolve(word)) : [await unpacked(scratch())]) {
   const install = ["npm", "install", "--ignore-scripts", ...npmFlags];
   if (!existsSync(join(place, "node_modules"))) await runCommand(install, { cwd: place, env: process.env });
   const plain = await run(place, "nothing");
@@ -55,16 +55,14 @@ for (const place of words.length > 0 ? words.map((word) => resolve(word)) : awai
 console.log(columns(rows).join("\n"));
 process.exit(isRight ? 0 : 1);
 
-async function unpacked(folder: string): Promise<string[]> {
+async function unpacked(folder: string): Promise<string> {
   const place = { cwd: folder, env: process.env };
-  await runCommand(["npm", "pack", "--silent", ...npmFlags, ...PACKAGES], place);
-  const folders = PACKAGES.map((spec) => join(folder, spec.replace(/@.*/, "")));
-  for (const [nth, path] of folders.entries()) {
-    mkdirSync(path);
-    const tarball = `${PACKAGES[nth]?.replace("@", "-")}.tgz`;
-    await runCommand(["tar", "xzf", tarball, "-C", path, "--strip-components=1"], place);
-  }
-  return folders;
+  await runCommand(["npm", "pack", "--silent", ...npmFlags, `${PACKAGE}@${VERSION}`], place);
+  await runCommand(
+    ["tar", "xzf", `${PACKAGE}-${VERSION}.tgz`, "--transform", `s/package/${PACKAGE}/`],
+    place,
+  );
+  return join(folder, PACKAGE);
 }
 
 function passed(ran: Ran): number {
