@@ -9,9 +9,6 @@ function explanationAfter(...steps: Parameters<typeof ledgerAfter>[0]) {
   return lead && whyNot(ledger, lead)?.join("");
 }
 
-const customers = Array.from({ length: 2_000 }, (_, nth) => `customer-${nth + 1}@shop.test`);
-const [one, two, three] = customers;
-
 test.each([
   [
     "a click with the same click id that came later, and how much later",
@@ -24,23 +21,14 @@ test.each([
     "the click came after it. It carried the session id session-1. That is the session id of click 1 (ALICE), which came 1 s after it. ",
   ],
   [
-    "another visitor's click in the same session, with who registered through it",
+    "another visitor's click in the same session",
     [
       registered({ clickId: "unknown", email: "cy@shop.test" }),
       clicked(),
       registered(),
       paid({ customerEmail: "cy@shop.test" }),
     ],
-    "the session’s click is another visitor’s. It carried the session id session-1. That is the session id of click 1 (ALICE), which came 2 s before it; bo@shop.test registered through it. cy@shop.test registered (lead 1), and that was linked to no click either.",
-  ],
-  [
-    "of a session that all visitors share a few customers, each once, and the number of the rest",
-    [
-      clicked(),
-      ...[...customers, ...customers].map((customerEmail) => registeredBySession({ customerEmail })),
-      paid({ sessionId: undefined }),
-    ],
-    `no session id. It carried no id. The nearest is click 1 (ALICE), which came 1 h before it, with the session id session-1; ${one}, ${two}, ${three} and 1997 others registered through it. bo@shop.test never registered.`,
+    "the session’s click is another visitor’s. It carried the session id session-1. That is the session id of click 1 (ALICE), which came 2 s before it. cy@shop.test registered (lead 1), and that was linked to no click either.",
   ],
   [
     "a click whose number was sent in place of its own id",

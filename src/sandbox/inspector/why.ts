@@ -11,9 +11,6 @@ export const REASONS: Readonly<Record<NotLinked, string>> = {
   "another-visitors-click": "the session’s click is another visitor’s",
 };
 
-/** A session id that is a constant is shared by thousands of customers. */
-const NAMED = 3;
-
 /** Words of ours, then a text that a stranger chose, then words of ours, and so on. */
 export type Why = readonly string[];
 
@@ -49,16 +46,11 @@ function nearest(ledger: LedgerStore, lead: Lead, carried: string | null): Why {
   const click = same ?? lastClickBefore(lead, ledger.entries());
   if (!click) return ["No click came before it. "];
   const { id, affiliateReference, clickId, sessionId } = click;
-  const customers = [...ledger.customersOf(id)];
-  const others = customers.length > NAMED ? ` and ${customers.length - NAMED} others` : "";
-  const whose = customers.slice(0, NAMED).map((customer, nth) => [nth === 0 ? "; " : ", ", customer, ""]);
   const field = carried === clickId ? "click id" : carried === sessionId ? "session id" : "number";
   return joined(
     [`${same ? `That is the ${field} of` : "The nearest is"} click ${id} (`, affiliateReference, ")"],
     [`, which came ${apart(click, lead)} it`],
-    same || sessionId === null ? [""] : [", with the session id ", sessionId, ""],
-    ...whose,
-    [customers.length > 0 ? `${others} registered through it. ` : ". "],
+    same || sessionId === null ? [". "] : [", with the session id ", sessionId, ". "],
   );
 }
 
