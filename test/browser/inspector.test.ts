@@ -1,5 +1,8 @@
 /// <reference lib="dom" />
 
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
+import { affiliate } from "express-affiliate";
 import type { Sandbox } from "express-affiliate/sandbox";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect } from "vitest";
@@ -13,7 +16,7 @@ import {
   startSandbox,
   test,
 } from "../sandbox/helpers.js";
-import { describeInChromium, expectAccessible, expectAccessibleInEachLook } from "./chromium.js";
+import { describeInChromium, expectAccessible, expectAccessibleInEachLook, screenshots } from "./chromium.js";
 
 describeInChromium("the inspector", ({ openPage }) => {
   async function inspect(sandbox: Sandbox, options?: BrowserContextOptions): Promise<Page> {
@@ -204,6 +207,36 @@ describeInChromium("the inspector", ({ openPage }) => {
       await expect.poll(() => sandbox.fault).toMatchObject({ mode: "slow", delayMs: 123, until: null });
       await page.getByText("until told otherwise").first().waitFor();
     });
+  });
+
+  // `PICTURE=docs/sandbox.png npm run test:browser -- inspector` makes it again.
+  test("is README's picture: a chain that is linked, who gets the credit, and a payment that is linked to no affiliate", async ({
+    sandbox,
+  }) => {
+    const { url: baseUrl, clientId, apiKey } = sandbox;
+    const tracker = affiliate({ baseUrl, clientId, apiKey });
+    const ada = { clickId: "k3V9", sessionId: "v7Q2" };
+    const email = "ada@shop.example";
+    const clickedUrl = "https://shop.example/?ref=ALICE";
+    await tracker.trackClick({ affiliateReference: "ALICE", clickedUrl, ...ada });
+    await tracker.trackRegistration({ email, customerId: "7", customerName: "Ada Lovelace" }, ada);
+    await tracker.trackPayment({ paymentId: "o-1815", customerEmail: email, leadValue: 19.9 }, ada);
+    await tracker.flush();
+    const ben = { paymentId: "o-1816", customerEmail: "ben@shop.example", leadValue: 12.5 };
+    await tracker.trackPayment(ben, { sessionId: "r5T1" });
+    await tracker.flush();
+    await tracker.close();
+
+    // As wide as README shows it, at twice the pixels.
+    const viewport = { width: 1140, height: 700 };
+    const page = await inspect(sandbox, { viewport, colorScheme: "light", deviceScaleFactor: 2 });
+    const linked = visitor(page, "Ada Lovelace");
+    await linked.getByText("ALICE, through the session id of click 1").waitFor();
+    expect(await linked.getByText("through the click id of click 1").count()).toBe(1);
+    await page.getByText("1 not linked").waitFor();
+    const path = join(screenshots, "readme.png");
+    await page.screenshot({ path, clip: { x: 0, y: 0, width: 1140, height: 607 } });
+    if (process.env.PICTURE) copyFileSync(path, process.env.PICTURE);
   });
 
   test("clears everything if the reader agrees", async ({ sandbox }) => {
