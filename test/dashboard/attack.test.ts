@@ -133,26 +133,20 @@ describe("another site's page, in an operator's browser", () => {
 });
 
 describe("what was sent by strangers", () => {
-  it.each([
-    ["as it is", ADDRESS],
-    ["percent-encoded", encodeURIComponent(ADDRESS)],
-    ["percent-encoded in lower case", encodeURIComponent(ADDRESS).toLowerCase()],
-  ])(
-    "shows neither key, address nor session id in any answer, if the service repeats them %s",
-    async (_, spelling) => {
-      const words = `${spelling} is unknown in a-login-session, ${API_KEY}, ${encodeURIComponent(API_KEY)}`;
-      const tracker = await refusedTracker(words);
-      // Before it happens, so that it is among the last failures too.
-      const app = appWith(tracker);
-      await payInVain(tracker, ADDRESS);
-      const answers = await Promise.all(paths.map((path) => request(app).get(PATH + path)));
-      const all = answers.map(({ text, headers }) => text + JSON.stringify(headers)).join("\n");
-      expect(all).toContain("a***@shop.example");
-      expect(all.match(/is unknown/g)?.length).toBeGreaterThanOrEqual(2);
-      expect(all.toLowerCase()).not.toContain("lovelace");
-      for (const secret of [API_KEY, "a-login-session"]) expect(all).not.toContain(secret);
-    },
-  );
+  it("shows neither key, address nor session id in any answer, however the service spells them", async () => {
+    const encoded = [ADDRESS, API_KEY].map(encodeURIComponent).join();
+    const words = `${ADDRESS}, ${API_KEY}, ${encoded} and ${encoded.toLowerCase()} unknown in a-login-session`;
+    const tracker = await refusedTracker(words);
+    // Before it happens, so that it is among the last failures too.
+    const app = appWith(tracker);
+    await payInVain(tracker, ADDRESS);
+    const answers = await Promise.all(paths.map((path) => request(app).get(PATH + path)));
+    const all = answers.map(({ text, headers }) => text + JSON.stringify(headers)).join("\n");
+    expect(all).toContain("a***@shop.example");
+    expect(all.match(/unknown in/g)?.length).toBeGreaterThanOrEqual(2);
+    expect(all.toLowerCase()).not.toContain("lovelace");
+    for (const secret of [API_KEY, "a-login-session"]) expect(all).not.toContain(secret);
+  });
 
   it("is masked if the host's own id is an address", async () => {
     const tracker = await refusedTracker("no");
