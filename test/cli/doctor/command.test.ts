@@ -238,7 +238,6 @@ describe("doctor", () => {
     [["--outbox", ".", "--prefix", "shop_"], /--prefix goes with a MySQL URL/],
     [["--outbox", DATABASE, "--outbox-url-env", "DATABASE_URL"], /do not go together/],
     [["--outbox-url-env", "DATABASE_URL"], /DATABASE_URL is not set/],
-    [["--outbox", "redis://shop:pa55word@127.0.0.1"], /must begin with postgres:/],
     [["--outbox", "mysql://shop:pa55word/word@127.0.0.1/shop"], /must be written %2F/],
     [[DATABASE], /it takes options only/],
   ])("refuses %j as usage", async (args, because) => {

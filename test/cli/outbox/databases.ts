@@ -1,5 +1,4 @@
 import type { Outbox } from "express-affiliate";
-import fc from "fast-check";
 import { beforeEach, describe, expect, it, test, vi } from "vitest";
 import { DESTINATION, sample } from "../../contract/samples.js";
 import { REJECTED, Stage } from "../../contract/stage.js";
@@ -30,6 +29,17 @@ export interface Database extends Omit<Storage, "here"> {
   /** What may stand in a URL after the user: right, or wrong in some way. */
   places(): readonly string[];
   readonly backUp: Restorable["backUp"];
+}
+
+/** Each action says that there is no outbox here. */
+export async function expectMissing(here: readonly string[], missing: { says: RegExp; code: string }) {
+  for (const words of ["status", "list", "retry --all", "discard --all --yes"]) {
+    const args = [...here, ...words.split(" ")];
+    const { code, out, err } = await outbox(args);
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toMatch(missing.says);
+    expect(await jsonOf(args)).toEqual({ code: 1, json: { error: { code: missing.code, message: err } } });
+  }
 }
 
 /** The command `outbox` with an outbox of any kind. */
@@ -127,35 +137,18 @@ export function testDatabase(database: Database): void {
   });
 
   it("is not made if it is missing", async () => {
-    const { name, says, code: missing } = database.missing;
-    for (const words of ["status", "list", "retry --all", "discard --all --yes"]) {
-      const args = [...here(name), ...words.split(" ")];
-      const { code, out, err } = await outbox(args);
-      expect({ code, out }).toEqual({ code: 1, out: "" });
-      expect(err).toMatch(says);
-      expect(await jsonOf(args)).toEqual({ code: 1, json: { error: { code: missing, message: err } } });
-    }
+    await expectMissing(here(database.missing.name), database.missing);
     expect(await database.tablesNamedMissing()).toEqual([]);
   });
 
   it("shows no password, whatever is wrong", async () => {
     const printed = vi.spyOn(console, "error");
-    await fc.assert(
-      fc.asyncProperty(
-        password,
-        fc.constantFrom(...database.places()),
-        fc.boolean(),
-        async (secret, place, json) => {
-          for (const url of urlsWith(database.schemes, secret, place)) {
-            const { out, err } = await outbox([url, "status", ...(json ? ["--json"] : [])]);
-            for (const spelt of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) {
-              expect(out + err).not.toContain(spelt);
-            }
-          }
-        },
-      ),
-      { numRuns: 50 },
-    );
+    for (const url of database.places().flatMap((place) => urlsWith(database.schemes, place))) {
+      for (const flags of [[], ["--json"]]) {
+        const { out, err } = await outbox([url, "status", ...flags]);
+        expect(out + err).not.toMatch(/qZ7|7Zq/);
+      }
+    }
     expect(printed).not.toHaveBeenCalled();
   });
 
@@ -195,20 +188,15 @@ export function testDatabase(database: Database): void {
   });
 }
 
-/** Such as no message has by chance. */
-const password = fc
-  .string({
-    unit: fc.oneof(fc.constantFrom(..."@:/?#%&=+ \\\"'[]{}|^`~"), fc.string({ minLength: 1, maxLength: 1 })),
-  })
-  .map((odd) => `qZ7${odd}7Zq`);
+/** Such as no message has by chance. The property of any password is in passwords.test.ts. */
+const ODD = ["%@ü\\:", " +\"'&=", "[{|^`~", "/?#"];
 
-function urlsWith([scheme, other]: Database["schemes"], secret: string, place: string): string[] {
-  const encoded = encodeURIComponent(secret);
-  return [
-    `${scheme}://shop:${encoded}@${place}`,
+function urlsWith([scheme, other]: Database["schemes"], place: string): string[] {
+  return ODD.map((odd) => `qZ7${odd}7Zq`).flatMap((secret) => [
+    `${scheme}://shop:${encodeURIComponent(secret)}@${place}`,
     `${scheme}://shop:${secret}@${place}`,
-    `${other}://${place}?user=shop&password=${encoded}`,
+    `${other}://${place}?user=shop&password=${encodeURIComponent(secret)}`,
     `${scheme}://${place}?user=shop&password=${secret}`,
     `${scheme}://shop:${secret}@[${place}`,
-  ];
+  ]);
 }
