@@ -1,12 +1,12 @@
 import { EventEmitter } from "node:events";
 import type { ConversionKind, EventKind, OutboxEvent } from "../conversion/events.js";
-import { byKind } from "../conversion/kinds.js";
+import { byKind, rowOf } from "../conversion/kinds.js";
 import type { Death, Decision } from "../outbox/dead-letters.js";
 import type { Endpoint } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
 import { maskEmails } from "../shared/emails.js";
 import { harmless } from "../shared/harmless.js";
-import { kindOf, printable } from "../shared/printable.js";
+import { kindOf, namedAs, printable } from "../shared/printable.js";
 import { Ring } from "../shared/ring.js";
 import { createLog, type Logger, wordsOf } from "./log.js";
 import {
@@ -17,19 +17,42 @@ import {
   type PauseScope,
   type SkipReason,
 } from "./notices.js";
-import {
-  decisionLine,
-  duplicateLine,
-  nameOf,
-  notSentLine,
-  pathOf,
-  REMEDIES,
-  WHY_DROPPED,
-  WHY_SKIPPED,
-} from "./words.js";
 
 // This process never learns the outcome of an event that another process delivers.
 const MOST_UNSETTLED = 10_000;
+
+/** Why nothing was reported, for the developer who waits for the first event. */
+const WHY_SKIPPED: Record<SkipReason, string | undefined> = {
+  disabled: undefined,
+  "no-attribution":
+    "neither a click id nor a session id is known of its visitor. Visitors bring them in cookies, from a page with the browser snippet or " +
+    "`onClick`; outside a request they are in the snapshot",
+  consent: "`consent` did not return true for its visitor",
+  prefetch: "the page was loaded ahead, and not yet opened",
+  bot: "its User-Agent is taken for a bot's, as those of curl and headless browsers are",
+  "not-a-page":
+    "its request is not one for a page that a person opens: browsers say so in Sec-Fetch-Dest and Sec-Fetch-Mode, or accept text/html",
+  zero: "its `leadValue` is zero",
+  "not-referred": "the service knows of no affiliate who referred its visitor",
+};
+
+/** Messages for drops that the outbox decided. Other callers pass their own. */
+const WHY_DROPPED: Readonly<Record<DropReason, string | undefined>> = {
+  ...{ invalid: undefined, outbox: undefined, closed: undefined, pick: undefined },
+  full: "the outbox is full, and a more urgent event came",
+  "visitor-full": "too many clicks of its visitor wait, and a newer one came",
+  "dead-letters-full": "it was a dead letter, of which the outbox keeps no more, and a newer one came",
+};
+
+/** What the host's operator can do about a pause. */
+const REMEDIES: Record<PauseReason, string> = {
+  unauthorized: "check `apiKey`: it is shown in the program's settings, in the marketing and tracking area",
+  misconfigured: "check `baseUrl`: it is what comes before /api/v1/",
+  unreachable: "check `baseUrl` and the way there; events wait, and go out when the service is back",
+  failing: "nothing needs to be done: events wait, and go out when the service is back",
+  silent: "nothing needs to be done: events wait, and go out when the service is back",
+  throttled: "nothing needs to be done: events wait, and go out when the service asks for more",
+};
 
 export type Journal = ReturnType<typeof createJournal>;
 
@@ -89,7 +112,10 @@ export function createJournal(parts: {
     /** The names of unknown fields in a report; each is logged once. */
     notSent(kind: EventKind, names: readonly string[]) {
       const news = names.filter((name) => isNews(`${kind} ${name}`));
-      if (news.length > 0) log("warn", notSentLine(kind, news));
+      if (news.length === 0) return;
+      const given = news.map(namedAs).join(", ");
+      const fields = Object.keys(rowOf(kind).fields).map(namedAs).join(", ");
+      log("warn", `a ${kind} was reported with ${given}, which is not sent; its fields are ${fields}`);
     },
     /** A value that is no id, such as a number; logged once for each place. */
     noId(place: string, id: unknown) {
@@ -123,7 +149,11 @@ export function createJournal(parts: {
     erased: end,
     duplicate(event: OutboxEvent) {
       counts.duplicates++;
-      hint("duplicate", duplicateLine(event));
+      hint(
+        "duplicate",
+        `${nameOf(event)} is a duplicate: it was reported before, and is not sent again. ` +
+          "If your database or the sandbox's ledger was reset since, empty the outbox, too",
+      );
     },
     attempt(event: OutboxEvent, attempts: number, startedAt: number) {
       emit("attempt", () => ({ ...noticeOf(event), attempts, startedAt }));
@@ -213,4 +243,25 @@ export function createJournal(parts: {
 
 function zeros<Reason extends string>(reasons: Readonly<Record<Reason, unknown>>): Record<Reason, number> {
   return Object.fromEntries(Object.keys(reasons).map((reason) => [reason, 0])) as Record<Reason, number>;
+}
+
+function pathOf(scope: PauseScope): string {
+  return scope === "origin" ? "the service" : `the endpoint ${scope}`;
+}
+
+function decisionLine({ action, by, count, id, kind, reason, amount }: Decision): string {
+  const one =
+    id === undefined ? undefined : `the ${[reason, kind ?? "event"].filter(Boolean).join(" ")} (${id})`;
+  const what = one ?? [`${count} dead letters`, kind && `${kind}s`, reason].filter(Boolean).join(", ");
+  const worth = amount === undefined ? "" : ` of ${amount}`;
+  const done = action === "retry" ? "queued again" : "discarded";
+  const who = by === undefined ? "" : ` by ${JSON.stringify(by)}`;
+  return `on the dashboard, ${what}${worth} ${one || count === 1 ? "was" : "were"} ${done}${who}`;
+}
+
+/** What the host calls an event, if the host has a name for it, and the event's id. */
+function nameOf({ id, kind, data }: OutboxEvent): string {
+  const { paymentId, customerId } = data as { paymentId?: string; customerId?: string };
+  const hostId = paymentId ?? customerId;
+  return `the ${kind} ${hostId === undefined ? "" : `${JSON.stringify(hostId)} `}(${id})`;
 }
