@@ -1,11 +1,10 @@
 import type { Request } from "express";
 import { type Click, LONGEST_URL } from "../conversion/click.js";
 import { isReference } from "../conversion/reference.js";
-import { userAgentOf } from "./page-view.js";
+import { LONGEST_HEADER, userAgentOf } from "./page-view.js";
 
-// Cut before they are read, so that a client cannot make them expensive.
+// Cut before it is read, so that a client cannot make it expensive.
 const LONGEST_QUERY = 4_096;
-const LONGEST_HEADER = 512;
 
 const UTM = new Set(["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"]);
 

@@ -1,8 +1,8 @@
 import type { Request } from "express";
 import { LONGEST_USER_AGENT } from "../conversion/click.js";
 
-// Cut before it is read, so that a client cannot make it expensive.
-const LONGEST_HEADER = 512;
+/** Cut before it is read, so that a client cannot make it expensive. */
+export const LONGEST_HEADER = 512;
 
 /** The first part of the User-Agent: enough to tell browsers apart. */
 export function userAgentOf(req: Request): string | undefined {
