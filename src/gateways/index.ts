@@ -22,5 +22,4 @@ export { paypal } from "./paypal.js";
 export { razorpay } from "./razorpay.js";
 export { square } from "./square.js";
 export { stripe } from "./stripe.js";
-export type { Refund, Sale, Told } from "./told.js";
-export { type Refunded, refunded } from "./told.js";
+export { type Refund, type Refunded, refunded, type Sale, type Told } from "./told.js";
