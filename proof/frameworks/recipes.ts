@@ -59,7 +59,8 @@ const generated: More = { prepare: "env PRISMA_SCHEMA_ENGINE_BINARY=/bin/true np
 export const recipes: Readonly<Record<string, Recipe>> = {
   nestjs: {
     express: { 4: nest("^10.4.9", "^4.17.25"), 5: nest("^11.2.10", "^5.0.6") },
-    prepare: "npx tsc",
+    // TypeScript that is as the JavaScript of the other recipes.
+    prepare: "mv tracker.js tracker.ts && npx tsc",
   },
   passport: onBoth({ "express-session": "^1.19.0", passport: "^0.7.0", "passport-local": "^1.0.0" }),
   "better-auth": onBoth({ "better-auth": "^1.7.25" }),
