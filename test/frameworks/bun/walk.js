@@ -1,3 +1,3 @@
 import { showsFacts } from "./facts.js";
 
-await showsFacts("node_modules/.bin/bun", "anywhere.js");
+showsFacts("node_modules/.bin/bun", "anywhere.js");

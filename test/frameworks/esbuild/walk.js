@@ -12,5 +12,5 @@ const bundles = {
 
 for (const [bundle, options] of Object.entries(bundles)) {
   await build({ entryPoints: ["anywhere.js"], bundle: true, platform: "node", ...options });
-  await showsFacts(process.execPath, bundle);
+  showsFacts(process.execPath, bundle);
 }

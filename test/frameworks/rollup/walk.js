@@ -11,4 +11,4 @@ const { write } = await rollup({
   onwarn() {},
 });
 await write({ dir: "bundle", entryFileNames: "bundle.mjs", chunkFileNames: "[name]-[hash].mjs" });
-await showsFacts(process.execPath, "bundle/bundle.mjs");
+showsFacts(process.execPath, "bundle/bundle.mjs");

@@ -10,4 +10,4 @@ await build({
   },
   ssr: { noExternal: true },
 });
-await showsFacts(process.execPath, "bundle/bundle.mjs");
+showsFacts(process.execPath, "bundle/bundle.mjs");
