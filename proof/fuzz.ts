@@ -72,7 +72,10 @@ async function send(
   return new Promise((resolve) => {
     const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
     const req = request(new URL(address), { method, path, headers: { ...headers, ...length }, agent });
-    req.on("error", (error) => resolve(isOurFault(error) ? [`${error.message}: ${said}`] : []));
+    // After what was no request the server closes the connection, and the next one on it fails.
+    req.on("error", ({ code = "", message }: NodeJS.ErrnoException) =>
+      resolve(["ECONNRESET", "EPIPE"].includes(code) ? [] : [`${message}: ${said}`]),
+    );
     req.on("response", (res: IncomingMessage) => {
       res.resume();
       res.on("end", () => resolve(problemsWithAnswer(res, said, headers.purpose === "prefetch")));
@@ -80,11 +83,6 @@ async function send(
     });
     req.end(body);
   });
-}
-
-/** After what was no request the server closes the connection, and the next one on it fails. */
-function isOurFault(error: Error & { code?: string }): boolean {
-  return error.code !== "ECONNRESET" && error.code !== "EPIPE";
 }
 
 function sendGarbage(address: string, bytes: string): Promise<void> {
