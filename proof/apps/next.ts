@@ -1,5 +1,5 @@
 import type { App } from "./shared/app.js";
-import { stepsAt, walkShop } from "./shared/walk.js";
+import { paid, taken, walkShop } from "./shared/walk.js";
 
 const CREATE = `npx --yes create-next-app@16.4.3 shop --js --app --no-eslint --no-tailwind --no-src-dir --use-npm
   --skip-install --disable-git --empty --yes`;
@@ -24,5 +24,12 @@ export default {
   ],
   prepare: ({ run }) => run(["npx", "next", "build"], "shop").then(() => {}),
   start: ["sh", "-c", "cd shop && exec node server.mjs"],
-  walk: (walk) => walkShop(walk, stepsAt("/api")),
+  walk: (walk) =>
+    walkShop(walk, {
+      signUp: async (visitor, { email }) => taken(await visitor.post("/api/signup", { email })),
+      pay(visitor, { email }, nth) {
+        const order = { id: `order-${nth}`, email, total: 19.9 };
+        return paid(order.total, async () => taken(await visitor.post("/api/paid", order)));
+      },
+    }),
 } satisfies App;

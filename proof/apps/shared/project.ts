@@ -20,7 +20,16 @@ export async function openProject(
   node: number | undefined,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Project> {
-  const env = await environmentOn(node, { ...environment });
+  const programs = dirname(await nodeOf(node ?? Number.parseInt(process.versions.node, 10)));
+  const env = {
+    ...process.env,
+    PATH: [programs, process.env.PATH].join(delimiter),
+    NO_COLOR: "1",
+    // No installation, and no app, calls home.
+    DO_NOT_TRACK: "1",
+    NEXT_TELEMETRY_DISABLED: "1",
+    ...environment,
+  };
   const run = (command: readonly string[], below = ".") =>
     runCommand(command, { cwd: join(folder, below), env });
   return {
@@ -36,18 +45,5 @@ export async function openProject(
       await mkdir(dirname(join(folder, path)), { recursive: true });
       await writeFile(join(folder, path), text);
     },
-  };
-}
-
-async function environmentOn(node: number | undefined, more: Record<string, string>) {
-  const programs = dirname(await nodeOf(node ?? Number.parseInt(process.versions.node, 10)));
-  return {
-    ...process.env,
-    PATH: [programs, process.env.PATH].join(delimiter),
-    NO_COLOR: "1",
-    // No installation, and no app, calls home.
-    DO_NOT_TRACK: "1",
-    NEXT_TELEMETRY_DISABLED: "1",
-    ...more,
   };
 }

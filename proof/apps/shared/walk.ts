@@ -52,15 +52,6 @@ export interface Steps {
   pay(visitor: Visitor, person: Person, nth: number): Promise<Order>;
 }
 
-/** The steps of an app that takes `{ email }` at `PATH/signup`, and the order at `PATH/paid`. */
-export const stepsAt = (path: string): Steps => ({
-  signUp: async (visitor, { email }) => taken(await visitor.post(`${path}/signup`, { email })),
-  pay(visitor, { email }, nth) {
-    const order = { id: `order-${nth}`, email, total: 19.9 };
-    return paid(order.total, async () => taken(await visitor.post(`${path}/paid`, order)));
-  },
-});
-
 type Kind = "clicks" | "registrations" | "payments";
 
 const AFFILIATE = "ALICE";
