@@ -6,7 +6,7 @@ import { diskOutbox } from "express-affiliate/disk";
 import { Pool } from "undici";
 import { PATH, POST, SOCKETS_OF_AN_ENDPOINT } from "./payments.js";
 import { scratch } from "./scratch.js";
-import { addressOf, argument, quiet, say } from "./task.js";
+import { addressOf, argument, say } from "./task.js";
 
 /**
  * How a host reports a payment: not at all; through this package, from memory, from disk, or from
@@ -38,7 +38,8 @@ const outboxes: Partial<Record<Way, () => Outbox>> = {
 function checkout(): RequestHandler {
   const outbox = outboxes[way]?.();
   if (outbox) {
-    const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, logger: quiet });
+    const logger = { warn() {}, error() {} };
+    const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, logger });
     undelivered = () => tracker.stats().queued;
     app.use(tracker);
     return tracker.onPayment(async (req, res) => {

@@ -5,9 +5,6 @@ import type { AddressInfo } from "node:net";
 /** What this process was started with. */
 export const argument = JSON.parse(process.argv[2] ?? "{}");
 
-/** A logger that writes nothing. */
-export const quiet = { warn() {}, error() {} };
-
 /**
  * Says what there is to say to the process that started this one: once at the start, and then
  * whenever that one asks.
