@@ -29,6 +29,7 @@ const page = pageToRun("docs/monitoring.md");
 const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 
 async function startExport(app: Express, tracker: Affiliate): Promise<void> {
+  onTestFinished(() => register.clear());
   exportToPrometheus(tracker);
   await page.run("Prometheus", { app });
 }
@@ -36,7 +37,6 @@ async function startExport(app: Express, tracker: Affiliate): Promise<void> {
 /** The text of `/metrics`, after some events. */
 async function scraped(): Promise<string> {
   const { app, tracker } = await startRefusing();
-  onTestFinished(() => register.clear());
   await startExport(app, tracker);
   await reportAll(tracker);
   app.post("/nothing", tracker.onPayment(returning(undefined)));
@@ -76,7 +76,6 @@ describe("metrics", () => {
   it("tell of an endpoint that is paused", async () => {
     const { url: baseUrl } = await faultyService({ onRequest: answering(500, {}) });
     const { app, tracker } = await startShop({ baseUrl });
-    onTestFinished(() => register.clear());
     await startExport(app, tracker);
     for (let id = 0; id < 20; id++) await pay(tracker, id);
     const paused = async () => {

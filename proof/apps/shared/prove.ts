@@ -53,7 +53,9 @@ export async function proveApp(name: string, app: App, means: Means): Promise<Sh
       TRACKING_CLIENT_ID: String(sandbox.clientId),
       TRACKING_API_KEY: sandbox.apiKey,
     });
-    await addPackage(project, app, means.tarball);
+    // As a user installs it: with the SQLite that Node 20 does not have.
+    const sqlite = app.node === undefined ? ["@photostructure/sqlite@1.2"] : [];
+    await project.run(["npm", "install", ...npmFlags, means.tarball, ...sqlite], app.root);
     await applyPatch(app.patch, folder);
     await app.prepare?.(project);
 
@@ -92,12 +94,6 @@ export async function proveApp(name: string, app: App, means: Means): Promise<Sh
     await beside?.stop();
     await sandbox.close();
   }
-}
-
-/** As a user installs it: beside what the app has, with the SQLite that Node 20 does not have. */
-async function addPackage({ run }: Awaited<ReturnType<typeof openProject>>, app: App, tarball: string) {
-  const sqlite = app.node === undefined ? ["@photostructure/sqlite@1.2"] : [];
-  await run(["npm", "install", ...npmFlags, tarball, ...sqlite], app.root);
 }
 
 function seconds(ms: number): string {

@@ -1,14 +1,16 @@
 import { EventEmitter, once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import cors from "cors";
 import express from "express";
 import type { Sandbox } from "express-affiliate/sandbox";
 import type { Browser, Page } from "playwright-core";
+import { certificates } from "../../../test/helpers/certificates.js";
 import { serve } from "../../shared/serve.js";
+import { startNginx } from "../../world/programs/nginx.js";
 import type { Visitor } from "../shared/census.js";
 import { addRoutes, site, startShop } from "../shared/shop.js";
 import { blogPage } from "./blog.js";
-import { startHttps } from "./https.js";
 
 /** The sites that the scenarios meet. Browsers take `*.localhost` for this machine. */
 export interface World {
@@ -108,6 +110,30 @@ export async function startWorld(browser: Browser, sandbox: Sandbox): Promise<Wo
       await Promise.all([other.stop(), blog.stop()]);
     },
   };
+}
+
+/** nginx, which speaks https and HTTP/2 to browsers, and http to the app. */
+async function startHttps(appPort: number) {
+  const { selfSigned, remove } = certificates();
+  remove();
+  const nginx = await startNginx((port, directory) => {
+    writeFileSync(join(directory, "key.pem"), selfSigned.key);
+    writeFileSync(join(directory, "cert.pem"), selfSigned.cert);
+    return `
+  server {
+    listen 127.0.0.1:${port} ssl http2;
+    ssl_certificate ${directory}/cert.pem;
+    ssl_certificate_key ${directory}/key.pem;
+    location / {
+      proxy_pass http://127.0.0.1:${appPort};
+      proxy_set_header Host $http_host;
+      proxy_set_header X-Forwarded-For $remote_addr;
+      proxy_set_header X-Forwarded-Proto $scheme;
+    }
+  }
+`;
+  });
+  return { ...nginx, url: nginx.url.replace("http:", "https:") };
 }
 
 /** Signs up and pays in the page. */
