@@ -1,5 +1,5 @@
 import type { Outbox } from "express-affiliate";
-import { beforeEach, describe, expect, it, test, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { DESTINATION, sample } from "../../contract/samples.js";
 import { REJECTED, Stage } from "../../contract/stage.js";
 import { answering, faultyService } from "../../helpers/faulty-service.js";
@@ -160,30 +160,8 @@ export function testDatabase(database: Database): void {
     testRestore({
       open: database.reopen,
       where: () => here(),
+      refuses: /nothing was held: stop all of them first, or wait \d+ s if none runs/,
       backUp: database.backUp,
-    });
-
-    test("hold refuses while a process has claimed events, and holds payments alone once none has", async () => {
-      const visitor = { sessionId: "ann" };
-      const [payment, later] = [sample("payment", visitor), sample("registration", visitor)];
-      await using stage = await Stage.open(() => database.reopen());
-      stage.delivery.capacity = 1;
-      stage.start();
-      await stage.add(payment, later);
-      const { settle } = await stage.delivery.next();
-      expect(await outbox([...here(), "hold"])).toMatchObject({
-        code: 1,
-        err: expect.stringMatching(/nothing was held: stop all of them first, or wait \d+ s if none runs/),
-      });
-
-      stage.delivery.capacity = -1;
-      settle({ type: "release" });
-      await expect.poll(async () => (await jsonOf([...here(), "hold"])).json.held).toBe(1);
-      stage.release();
-      expect(await stage.delivery.deliverNext()).toBe(later.id);
-      expect(await stage.outbox.deadLetters.list()).toMatchObject([
-        { id: payment.id, reason: "unconfirmed", code: "ERR_HELD", attempts: 0 },
-      ]);
     });
   });
 }

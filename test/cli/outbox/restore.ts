@@ -1,8 +1,10 @@
 import type { Outbox } from "express-affiliate";
 import { expect, test } from "vitest";
+import { sample } from "../../contract/samples.js";
+import { Stage } from "../../contract/stage.js";
 import { startService } from "../../helpers/service.js";
 import { startTracker } from "../../helpers/tracker.js";
-import { jsonOf } from "./helpers.js";
+import { jsonOf, outbox } from "./helpers.js";
 
 const TAKEN_FIRST = 20;
 const REPORTED = 100;
@@ -14,12 +16,14 @@ export interface Restorable {
   open(options?: { leaseMs: number }): Outbox | Promise<Outbox>;
   /** How the command line names it. */
   where(): readonly string[];
+  /** What `hold` says while a host delivers. */
+  readonly refuses: RegExp;
   /** Copies it. Resolves to what puts the copy back. */
   backUp(): Promise<() => unknown>;
 }
 
 /** Tests of `hold` after a restore. */
-export function testRestore({ open, where, backUp }: Restorable): void {
+export function testRestore({ open, where, refuses, backUp }: Restorable): void {
   test("hold makes unconfirmed dead letters of all that may have been delivered since the backup: no payment goes twice", async () => {
     const service = await shopService();
     await restoreOldBackup(service);
@@ -38,6 +42,34 @@ export function testRestore({ open, where, backUp }: Restorable): void {
     expect(service.taken).toContain("after-0@shop.example");
     expect(twiceIn(service.taken)).toEqual([]);
     expect(tracker.stats().dead.unconfirmed).toBe(held);
+  });
+
+  test("hold refuses while a host delivers, then holds payments alone: what waits behind them goes", async () => {
+    const visitor = { sessionId: "ann" };
+    const [payment, later] = [sample("payment", visitor), sample("registration", visitor)];
+    {
+      await using stage = await Stage.open(() => open());
+      stage.delivery.capacity = 1;
+      stage.start();
+      await stage.add(payment, later);
+      const { settle } = await stage.delivery.next();
+      const refused = { code: 1, out: "", err: expect.stringMatching(refuses) };
+      expect(await outbox([...where(), "hold"])).toEqual(refused);
+      stage.delivery.capacity = -1;
+      settle({ type: "release" });
+    }
+    const held = "ok      1 payment held: look them up in the service, then retry or discard each";
+    await expect.poll(async () => (await outbox([...where(), "hold"])).out).toBe(held);
+    expect(await holding()).toEqual({ held: 0 });
+
+    await using stage = await Stage.open(() => open());
+    stage.start();
+    expect(await stage.delivery.deliverNext()).toBe(later.id);
+    await stage.empty();
+    const [letter] = await stage.outbox.deadLetters.list();
+    expect(letter).toMatchObject({ id: payment.id, reason: "unconfirmed", code: "ERR_HELD", attempts: 0 });
+    expect(await stage.outbox.deadLetters.retry(payment.id)).toBe(true);
+    expect((await stage.delivery.next()).live.history.maybeTaken).toBe(true);
   });
 
   async function startHost(service: Shop, ...options: Parameters<typeof open>) {
