@@ -13,9 +13,6 @@ async function run(...args: string[]) {
 describe("the command `migrations`", () => {
   it("prints the SQL", async () => {
     expect(await run()).toEqual({ code: 0, out: postgresMigrations().join("\n"), err: "" });
-  });
-
-  it("prints the SQL of the MySQL outbox", async () => {
     expect(await run("--mysql")).toEqual({ code: 0, out: mysqlMigrations().join("\n"), err: "" });
     expect((await run("--mysql", "--prefix", "shop_")).out).toBe(mysqlMigrations("shop_").join("\n"));
   });

@@ -7,16 +7,6 @@ const DATABASE = "postgres://shop:pa55word@127.0.0.1:1/shop";
 const ID = "0".repeat(32);
 
 describe("the command `outbox`", () => {
-  it("prints how it is used", async () => {
-    for (const flag of ["--help", "-h"]) {
-      const { code, out, err } = await outbox([flag]);
-      expect({ code, err }).toEqual({ code: 0, err: "" });
-      expect(out).toContain("Usage: express-affiliate outbox <directory|database-url> <action>");
-      expect(out).toContain("the customer's address masked");
-      expect(out).toContain("Exit code: 0 if all is well, dead letters or not;");
-    }
-  });
-
   it.each([
     [[], "say where it is"],
     [["", "status"], "say where it is"],
@@ -25,7 +15,6 @@ describe("the command `outbox`", () => {
     [["status", DATABASE], "say what to do after where it is"],
     [["here", "status", ID], "status takes no ids"],
     [["here", "status", "--all"], "--all does not go with status"],
-    [["here", "status", "--limit", "2"], "--limit does not go with status"],
     [["here", "list", ID], "list takes no ids"],
     [["here", "list", "--limit", "0"], "--limit must be a positive integer"],
     [["here", "list", "--limit", "1e3"], "--limit must be a positive integer"],
@@ -43,7 +32,6 @@ describe("the command `outbox`", () => {
     [["--url-env", "DSN", "status"], "DSN must hold a URL that begins with postgres:// or mysql://"],
     [["--url-env", "DATABASE_URL"], "say what to do: status"],
     [["--url-env", "DATABASE_URL", DATABASE, "status"], "say what to do: status"],
-    [["--nope"], "there is no option --nope"],
     [["here", "status", "--jsn"], "there is no option --jsn; did you mean --json?"],
     [["here", "list", "--kind", "payments"], "registration, payment; did you mean payment?"],
     [["here", "retry", "--all", "--reason", "lost"], "--reason must be rejected, unconfirmed, expired"],
