@@ -100,18 +100,25 @@ describe("a wait for an event", () => {
   });
 });
 
-it("a line about one event names it as the host does, and by its id", async () => {
+it("a line about one event names it as the host does, and by its id; a notice `dropped` says why, too", () => {
   const { lines, journal } = startJournal();
+  const dropped: { reason: string; message: string }[] = [];
+  journal.emitter.on("dropped", (notice) => dropped.push(notice as (typeof dropped)[number]));
   const registration = makeEvent("registration", { sessionId: "s" }, 7);
   const click = makeEvent("click", { sessionId: "s" }, 3);
   journal.dead(payment, { reason: "rejected", attempts: 1, code: "422", message: "no" });
   journal.dropped("registration", "full", { event: registration });
   journal.dropped("click", "visitor-full", { event: click });
+  journal.dropped("click", "dead-letters-full", { event: click });
   expect(lines.map(({ level, text }) => `${level}: ${text}`)).toEqual([
     `warn: the payment "1" (${payment.id}) is now a dead letter: rejected 422 no`,
     `warn: the registration "7" (${registration.id}) was dropped: the outbox is full, and a more urgent event came`,
     `warn: the click (${click.id}) was dropped: too many clicks of its visitor wait, and a newer one came`,
+    `warn: the click (${click.id}) was dropped: it was a dead letter, of which the outbox keeps no more, and a newer one came`,
   ]);
+  expect(dropped.map(({ reason }) => reason)).toEqual(["full", "visitor-full", "dead-letters-full"]);
+  for (const [nth, { message }] of dropped.entries())
+    expect(lines[nth + 1]?.text).toMatch(`dropped: ${message}`);
 });
 
 describe("the events that it has not heard the end of", () => {

@@ -102,15 +102,3 @@ it("the log never has more lines within a minute than its bound, whatever strang
     { numRuns: 30 },
   );
 });
-
-it.each(["full", "visitor-full", "dead-letters-full"] as const)(
-  "a notice `dropped` says why, if the outbox has said %s",
-  (reason) => {
-    const { journal, texts } = startJournal();
-    const notices: unknown[] = [];
-    journal.emitter.on("dropped", (notice) => notices.push(notice));
-    journal.dropped("click", reason, { event: makeEvent("click", { clickId: "c" }, 1) });
-    expect(notices).toMatchObject([{ reason, message: expect.stringMatching(/\w+ \w+ \w+/) }]);
-    expect(texts()).toEqual([expect.stringContaining((notices[0] as { message: string }).message)]);
-  },
-);
