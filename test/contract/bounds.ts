@@ -52,6 +52,16 @@ export function testBounds(it: StageTests): void {
     await stage.add(sample("payment"));
   });
 
+  it("finds a click to shed, however many older ones are under way", async (stage) => {
+    const clicks = Array.from({ length: 20 }, () => sample("click"));
+    stage.delivery.capacity = clicks.length;
+    await stage.handOver(...clicks);
+    for (const _ of clicks.slice(1)) await stage.delivery.next();
+
+    await fill(stage.outbox, "click");
+    await stage.add(sample("payment"));
+  });
+
   it("forgets no payment for a flood of clicks", async (stage) => {
     const payment = sample("payment");
     stage.deliverAll();

@@ -62,16 +62,16 @@ export function createShedding(
       const priority = priorityOf(urgency);
       const selects = [...ranksOf(priority), RESTING, CLAIMED].map(
         (turn) =>
-          `select * from (select visitor, head from ${queues} where ${of.condition} and turn = ${turn} and urgency = ${priority}
+          `select * from (select visitor from ${queues} where ${of.condition} and turn = ${turn} and urgency = ${priority}
              and visitor not in (${marks(spared)}) order by due_at, head limit ${most + MORE}) as p${turn}`,
       );
-      const found = await database.rows<{ visitor: string; head: number }>(
+      // All of them: the oldest may be under way.
+      const found = await database.rows<{ visitor: string }>(
         selects.join(" union all "),
         selects.flatMap(() => spared),
       );
-      found.sort((one, other) => one.head - other.head);
       return database.transaction(async (tx) => {
-        const locked = await visitors.lock(tx, found.slice(0, most + MORE));
+        const locked = await visitors.lock(tx, found);
         for (const [visitor, row] of locked) if (row.urgency !== priority) locked.delete(visitor);
         if (locked.size === 0) return [];
         const underWay = [...locked.values()].map(({ turn, head }) => (turn === CLAIMED ? head : 0));
