@@ -109,10 +109,12 @@ export function createDeadLetters(
    * Never rejects.
    */
   async function evictFor(bytes: number): Promise<void> {
+    const isOver = () => counts.dead() > max || counts.deadBytes() > maxBytes;
     let left = bytes;
     try {
+      if (isOver() && counts.mayBeTooHigh()) await counts.take();
       for (const kind of LEAST_URGENT_FIRST) {
-        while (left > 0 && (counts.dead() > max || counts.deadBytes() > maxBytes)) {
+        while (left > 0 && isOver()) {
           const evicted = await evictOldest(kind);
           if (!evicted) break;
           left -= evicted.size;

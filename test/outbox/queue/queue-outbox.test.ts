@@ -9,6 +9,7 @@ import { REJECTED } from "../../contract/stage.js";
 import { delivering, deliveringAll } from "../../helpers/deliver.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 import { sqliteServer } from "../../helpers/sqlite-server.js";
+import { withResolvers } from "../../helpers/with-resolvers.js";
 
 /** An outbox as over a server, and what its listeners are told. */
 function start(deliver: (told: string[]) => Deliver, given = {}, { database } = sqliteServer()) {
@@ -74,4 +75,23 @@ test("beyond its bounds, as after a restore, an outbox drops no more dead letter
 
   expect(second.told.filter((each) => each.startsWith("dead-letters-full"))).toHaveLength(1);
   expect(await second.outbox.deadLetters.list()).toHaveLength(5);
+});
+
+test("no dead letter is dropped because the server counted some while they came", async () => {
+  const server = sqliteServer();
+  const { database } = server;
+  const settled = withResolvers();
+  const rows: typeof database.rows = async (text, values) => {
+    if (text.includes("group by destination, state")) await settled.promise;
+    return database.rows(text, values);
+  };
+  const slow = { ...server, database: { ...database, rows } };
+  const { clock, outbox, told } = start(givingUp, { maxDeadLetters: 3 }, slow);
+  for (let nth = 0; nth < 3; nth++) {
+    await outbox.add(sample("payment"));
+    await clock.pass(nth === 2 ? 1_000 : 100);
+    if (nth === 1) settled.resolve();
+  }
+
+  expect(told.map((each) => each.split(" ")[0])).toEqual(["dead", "dead", "dead"]);
 });
