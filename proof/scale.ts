@@ -12,7 +12,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { EventKind } from "express-affiliate";
-import { UNTRIED, type Verdict } from "../src/outbox/claim.js";
+import { UNTRIED, type Verdict } from "../src/outbox/outbox.js";
 import { ENDPOINTS } from "../src/service/endpoints.js";
 import { DESTINATION, LONG_MS, sample } from "../test/contract/samples.js";
 import { openAt, type Place } from "./kill/shop.js";

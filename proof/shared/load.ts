@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Outbox, OutboxEvent } from "express-affiliate";
-import type { Verdict } from "../../src/outbox/claim.js";
+import type { Verdict } from "../../src/outbox/outbox.js";
 import { DESTINATION } from "../../test/contract/samples.js";
 import { delivering } from "../../test/helpers/deliver.js";
 

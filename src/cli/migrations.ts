@@ -1,5 +1,5 @@
-import { mysqlMigrations } from "../outbox/mysql/migrations.js";
-import { postgresMigrations } from "../outbox/postgres/migrations.js";
+import { mysqlMigrations } from "../outbox/mysql/sql.js";
+import { postgresMigrations } from "../outbox/postgres/sql.js";
 import { readArguments, understood } from "./arguments.js";
 import type { Terminal } from "./terminal.js";
 

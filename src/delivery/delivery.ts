@@ -1,6 +1,6 @@
 import type { EventKind, OutboxEvent } from "../conversion/events.js";
 import type { AmbiguousPolicy } from "../conversion/kinds.js";
-import type { Claim, Verdict } from "../outbox/claim.js";
+import type { Claim, Verdict } from "../outbox/outbox.js";
 import type { Attempt } from "../service/attempt.js";
 import { callFor } from "../service/calls.js";
 import { byEndpoint, kindOf } from "../service/endpoints.js";

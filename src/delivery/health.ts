@@ -1,4 +1,4 @@
-import type { Capacity, Lane } from "../outbox/claim.js";
+import type { Capacity, Lane } from "../outbox/outbox.js";
 import { byEndpoint, type Endpoint } from "../service/endpoints.js";
 import { EndpointHealth, type Finding, type Ticket } from "./endpoint-health.js";
 import type { Pause } from "./outage.js";

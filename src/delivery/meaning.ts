@@ -1,7 +1,7 @@
 import { type EventKind, visitorOf } from "../conversion/events.js";
 import type { AmbiguousPolicy } from "../conversion/kinds.js";
-import type { Claim, History, Verdict } from "../outbox/claim.js";
 import type { DeathReason } from "../outbox/dead-letters.js";
+import type { Claim, History, Verdict } from "../outbox/outbox.js";
 import type { Attempt } from "../service/attempt.js";
 import type { Details } from "./details.js";
 import type { Finding } from "./endpoint-health.js";

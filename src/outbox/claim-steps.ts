@@ -1,6 +1,6 @@
 import { type EventKind, isMoreUrgent, KINDS } from "../conversion/kinds.js";
 import { kindOf } from "../service/endpoints.js";
-import type { Lane } from "./claim.js";
+import type { Lane } from "./outbox.js";
 
 /** Events that a claim takes together: of one lane, one urgency, and one of these states. */
 export interface ClaimStep {

@@ -1,8 +1,8 @@
 import type { OutboxEvent } from "../conversion/events.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom } from "../shared/errors.js";
-import type { Claim } from "./claim.js";
 import { createFallback, type Storage } from "./fallback.js";
+import type { Claim } from "./outbox.js";
 import {
   closed,
   noTransaction,

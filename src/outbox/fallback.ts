@@ -4,8 +4,7 @@ import type { Clock } from "../shared/clock.js";
 import { errorFrom } from "../shared/errors.js";
 import { LinkedList, type ListLinks } from "../shared/linked-list.js";
 import { setImmediate } from "../shared/real-timers.js";
-import type { Capacity, Claim, Verdict } from "./claim.js";
-import type { AddOutcome, OutboxObserver } from "./outbox.js";
+import type { AddOutcome, Capacity, Claim, OutboxObserver, Verdict } from "./outbox.js";
 import { kindsBelow, sizeOf } from "./shedding.js";
 
 /** If a call rejects, the storage fails, and whether the call had an effect is unknown. */

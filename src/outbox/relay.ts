@@ -1,6 +1,6 @@
 import { harmless } from "../shared/harmless.js";
 import { setImmediate } from "../shared/real-timers.js";
-import type { Capacity, Claim, Deliver, Verdict } from "./claim.js";
+import type { Capacity, Claim, Deliver, Verdict } from "./outbox.js";
 
 /** Stored events. Each outbox has its own. */
 export interface ClaimSource<C extends Claim> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { OutboxEvent } from "../../src/conversion/events.js";
-import { UNTRIED } from "../../src/outbox/claim.js";
 import type { DeadLetterFilter, DeadLetterQuery } from "../../src/outbox/dead-letters.js";
+import { UNTRIED } from "../../src/outbox/outbox.js";
 import { until } from "./recorder.js";
 import { idsOf, sample, stranger, withData } from "./samples.js";
 import { REJECTED, type StageTests } from "./stage.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../src/conversion/kinds.js";
-import { UNTRIED } from "../../src/outbox/claim.js";
+import { UNTRIED } from "../../src/outbox/outbox.js";
 import { type Handed, retryIn, until } from "./recorder.js";
 import { idsOf, sample, withData } from "./samples.js";
 import type { StageTests } from "./stage.js";

@@ -1,4 +1,5 @@
 import type { OutboxEvent } from "../../src/conversion/events.js";
+import type { Outbox, OutboxObserver } from "../../src/outbox/outbox.js";
 import {
   type Claim,
   type Deliver,
@@ -6,8 +7,7 @@ import {
   type Lane,
   UNTRIED,
   type Verdict,
-} from "../../src/outbox/claim.js";
-import type { Outbox, OutboxObserver } from "../../src/outbox/outbox.js";
+} from "../../src/outbox/outbox.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
 
 // A storage that fails again and again is left alone for 1, 2, 4, then 8 s.

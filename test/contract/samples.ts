@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { EventData, EventKind, OutboxEvent } from "../../src/conversion/events.js";
 import { rowOf } from "../../src/conversion/kinds.js";
 import type { Attribution } from "../../src/conversion/visitor-ids.js";
-import type { Lane } from "../../src/outbox/claim.js";
+import type { Lane } from "../../src/outbox/outbox.js";
 import type { Endpoint } from "../../src/service/endpoints.js";
 
 // Not for each kind: an outbox keeps data that it does not know, too.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { notBeforeOf, type OutboxEvent } from "../../src/conversion/events.js";
-import { UNTRIED } from "../../src/outbox/claim.js";
+import { UNTRIED } from "../../src/outbox/outbox.js";
 import { fill } from "./bounds.js";
 import { type Handed, until } from "./recorder.js";
 import { LONG_MS, sample, scheduledSample, stranger, withData } from "./samples.js";

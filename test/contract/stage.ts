@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { OutboxEvent } from "../../src/conversion/events.js";
-import type { Verdict } from "../../src/outbox/claim.js";
 import type { Death } from "../../src/outbox/dead-letters.js";
-import type { Outbox } from "../../src/outbox/outbox.js";
+import type { Outbox, Verdict } from "../../src/outbox/outbox.js";
 import { type Handed, RecordingDelivery, until } from "./recorder.js";
 import { DESTINATION, sample } from "./samples.js";
 import type { Creates } from "./under-test.js";

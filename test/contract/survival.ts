@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { UNTRIED } from "../../src/outbox/claim.js";
+import { UNTRIED } from "../../src/outbox/outbox.js";
 import { retryIn, until } from "./recorder.js";
 import { paying, sample, stranger } from "./samples.js";
 import { onTwoStages, REJECTED, Stage } from "./stage.js";

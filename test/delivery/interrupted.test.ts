@@ -1,6 +1,6 @@
 import type { Attribution, EventKind } from "express-affiliate";
 import { expect, test } from "vitest";
-import { UNTRIED } from "../../src/outbox/claim.js";
+import { UNTRIED } from "../../src/outbox/outbox.js";
 import { endpointOf } from "../../src/service/endpoints.js";
 import { makeEvent, says, startDelivery, type VirtualOptions } from "../helpers/virtual-delivery.js";
 

@@ -1,9 +1,8 @@
 import type { OutboxEvent } from "express-affiliate";
 import { afterEach, expect, test } from "vitest";
 import { loginSessionId } from "../../src/conversion/visitor-ids.js";
-import type { Deliver } from "../../src/outbox/claim.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
-import type { Outbox, OutboxObserver } from "../../src/outbox/outbox.js";
+import type { Deliver, Outbox, OutboxObserver } from "../../src/outbox/outbox.js";
 import { seeded } from "../contract/order.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 import { removeScratchDirectories, scratchDirectory } from "../helpers/scratch.js";

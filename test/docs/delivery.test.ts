@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";
 import { type EndedAttempt, findingOf, verdictOn } from "../../src/delivery/meaning.js";
 import { type Outcome, outcomeOf } from "../../src/delivery/outcome.js";
-import { UNTRIED } from "../../src/outbox/claim.js";
+import { UNTRIED } from "../../src/outbox/outbox.js";
 import type { Attempt } from "../../src/service/attempt.js";
 import { sample } from "../contract/samples.js";
 import { textOf } from "../helpers/docs/pages.js";

@@ -1,5 +1,5 @@
 import type { Outbox } from "express-affiliate";
-import type { Capacity, Claim, Deliver, Verdict } from "../../src/outbox/claim.js";
+import type { Capacity, Claim, Deliver, Verdict } from "../../src/outbox/outbox.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
 import { DESTINATION } from "../contract/samples.js";
 

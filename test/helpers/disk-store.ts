@@ -2,7 +2,6 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { EventKind, OutboxEvent } from "express-affiliate";
 import { onTestFinished } from "vitest";
-import type { Verdict } from "../../src/outbox/claim.js";
 import { type OpenFile, openFile } from "../../src/outbox/disk/file/file.js";
 import { findEngine } from "../../src/outbox/disk/file/sqlite.js";
 import {
@@ -14,8 +13,9 @@ import {
 } from "../../src/outbox/disk/store/calls.js";
 import type { Dropped } from "../../src/outbox/disk/store/space.js";
 import { createStore, type Store, type TransactionOutcome } from "../../src/outbox/disk/store/store.js";
+import type { Verdict } from "../../src/outbox/outbox.js";
 import { countsOf } from "../../src/outbox/queue/counts.js";
-import { Scope } from "../../src/outbox/queue/scope.js";
+import { Scope } from "../../src/outbox/queue/database.js";
 import { DESTINATION, sample } from "../contract/samples.js";
 import { capacityOf } from "./deliver.js";
 import { scratchDirectory } from "./scratch.js";

@@ -1,5 +1,5 @@
-import type { Claim } from "../../src/outbox/claim.js";
 import { createDurable, type DurableStorage } from "../../src/outbox/durable.js";
+import type { Claim } from "../../src/outbox/outbox.js";
 import { systemClock } from "../../src/shared/clock.js";
 
 /** A durable outbox over a storage that a test plays. It stores nothing but what the test makes it store. */

@@ -3,7 +3,7 @@ import type { TransactionOutcome } from "../../src/outbox/disk/store/store.js";
 import { createDurable } from "../../src/outbox/durable.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
 import { countsOf } from "../../src/outbox/queue/counts.js";
-import { Scope } from "../../src/outbox/queue/scope.js";
+import { Scope } from "../../src/outbox/queue/database.js";
 import { DESTINATION } from "../contract/samples.js";
 import { openDisk } from "./disk-store.js";
 import type { FakeClock } from "./fake-clock.js";

@@ -1,6 +1,6 @@
 import { onTestFinished } from "vitest";
-import type { Claim, Verdict } from "../../src/outbox/claim.js";
 import { type DiskOutboxOptions, diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
+import type { Claim, Verdict } from "../../src/outbox/outbox.js";
 import { DESTINATION } from "../contract/samples.js";
 import { delivering } from "./deliver.js";
 import { DELIVERED } from "./disk-store.js";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { type Claim, UNTRIED } from "../../src/outbox/claim.js";
 import type { DurableStorage } from "../../src/outbox/durable.js";
+import { type Claim, UNTRIED } from "../../src/outbox/outbox.js";
 import { sample } from "../contract/samples.js";
 import { delivering, deliveringAll } from "../helpers/deliver.js";
 import { FakeClock } from "../helpers/fake-clock.js";

@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "express-affiliate";
 import { beforeEach, expect, test } from "vitest";
-import type { Claim, Verdict } from "../../src/outbox/claim.js";
 import { createFallback, receiptTimes, type Storage } from "../../src/outbox/fallback.js";
+import type { Claim, Verdict } from "../../src/outbox/outbox.js";
 import { sizeOf } from "../../src/outbox/shedding.js";
 import { sample } from "../contract/samples.js";
 import { capacityOf } from "../helpers/deliver.js";

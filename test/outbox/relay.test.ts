@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Claim, Verdict } from "../../src/outbox/claim.js";
-import { UNTRIED } from "../../src/outbox/claim.js";
+import type { Claim, Verdict } from "../../src/outbox/outbox.js";
+import { UNTRIED } from "../../src/outbox/outbox.js";
 import { type ClaimSource, createRelay } from "../../src/outbox/relay.js";
 import { delivering, deliveringAll } from "../helpers/deliver.js";
 import { makeEvent } from "../helpers/virtual-delivery.js";

@@ -268,7 +268,7 @@ const withoutCancelling: Sabotage = {
   },
 };
 
-type Deliver = import("../../src/outbox/claim.js").Deliver["deliver"];
+type Deliver = import("../../src/outbox/outbox.js").Deliver["deliver"];
 type Verdict = Awaited<ReturnType<Deliver>>;
 
 /** A tracker that makes another verdict of each. */

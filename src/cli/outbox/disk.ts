@@ -19,7 +19,7 @@ import { type Call, callsThrough, storageOf } from "../../outbox/disk/store/call
 import { createStore, type Store } from "../../outbox/disk/store/store.js";
 import { eraseIn, personalDataIn } from "../../outbox/personal-data.js";
 import { countsOf } from "../../outbox/queue/counts.js";
-import { Scope } from "../../outbox/queue/scope.js";
+import { Scope } from "../../outbox/queue/database.js";
 import { systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";

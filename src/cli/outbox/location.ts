@@ -1,5 +1,5 @@
-import { PREFIX } from "../../outbox/mysql/migrations.js";
-import { SCHEMA_NAME } from "../../outbox/postgres/migrations.js";
+import { PREFIX } from "../../outbox/mysql/sql.js";
+import { SCHEMA_NAME } from "../../outbox/postgres/sql.js";
 import { AffiliateError, errorCodeOf } from "../../shared/errors.js";
 import { passwordHider } from "../passwords.js";
 import type { OpenOutbox } from "./actions.js";

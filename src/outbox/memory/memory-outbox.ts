@@ -6,18 +6,21 @@ import { LinkedList } from "../../shared/linked-list.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { setImmediate } from "../../shared/real-timers.js";
 import { Ring } from "../../shared/ring.js";
-import { type Capacity, type Claim, UNTRIED, type Verdict } from "../claim.js";
 import { earliestOf, withScheduled } from "../counts.js";
 import type { DeadLetter, DeadLetterFilter, DeadLetterSum } from "../dead-letters.js";
 import { MIB, positiveInteger } from "../option-types.js";
 import {
   type AddOutcome,
   type CancelOutcome,
+  type Capacity,
+  type Claim,
   noTransaction,
   type Outbox,
   type OutboxCounts,
   type OutboxObserver,
   taken,
+  UNTRIED,
+  type Verdict,
 } from "../outbox.js";
 import { eraseIn, type PersonalStorage, personalDataIn, personalEventOf } from "../personal-data.js";
 import { createRelay } from "../relay.js";

@@ -2,10 +2,9 @@ import type { EventKind, OutboxEvent } from "../../conversion/events.js";
 import { byKind, isMoreUrgent, KINDS } from "../../conversion/kinds.js";
 import { byEndpoint, endpointOf } from "../../service/endpoints.js";
 import { LinkedList, type ListLinks } from "../../shared/linked-list.js";
-import { type Capacity, type History, type Lane, UNTRIED } from "../claim.js";
 import { type ClaimStep, claimStepsOf } from "../claim-steps.js";
 import type { DeadLetter } from "../dead-letters.js";
-import { CLICKS_OF_A_VISITOR } from "../outbox.js";
+import { type Capacity, CLICKS_OF_A_VISITOR, type History, type Lane, UNTRIED } from "../outbox.js";
 import type { PersonalEvent } from "../personal-data.js";
 import { sizeOf } from "../shedding.js";
 

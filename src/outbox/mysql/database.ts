@@ -1,7 +1,5 @@
 import type { Database, Statements } from "../queue/database.js";
 import { openServer } from "../queue/server-database.js";
-import { migrationTo } from "./migrations.js";
-import type { MysqlPool } from "./pool.js";
 import {
   CONNECTION_ENDED,
   DEADLOCK,
@@ -10,8 +8,26 @@ import {
   NO_SUCH_TABLE,
   problemsOf,
 } from "./problems.js";
-import { withValues, wordsOf } from "./sql.js";
+import { migrationTo, withValues, wordsOf } from "./sql.js";
 import { insertWithin } from "./transaction.js";
+
+/** What the outbox needs of a pool, as `mysql2/promise` has it. */
+export interface MysqlPool {
+  /** Lends one of its connections. */
+  getConnection(): Promise<MysqlConnection>;
+}
+
+/** What the outbox needs of a lent connection, such as a `PoolConnection` of `mysql2/promise`. */
+export interface MysqlConnection {
+  // biome-ignore-start lint/suspicious/noExplicitAny: mysql2's types need its package, which is optional.
+  /** Runs a statement. Resolves to its rows, or how many were affected, and to their columns. */
+  query(options: { sql: string; rowsAsArray?: boolean; typeCast?: any }): Promise<[any, any]>;
+  // biome-ignore-end lint/suspicious/noExplicitAny: see above.
+  /** Returns it to the pool. */
+  release(): void;
+  /** Closes it. */
+  destroy(): void;
+}
 
 // Ample for what the outbox sends: see `MOST_BYTES` of enqueue.ts.
 const LEAST_PACKET = 1_048_576;

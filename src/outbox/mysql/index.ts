@@ -4,7 +4,7 @@
  * @module express-affiliate/mysql
  */
 export type { Outbox } from "../outbox.js";
-export { mysqlMigrations } from "./migrations.js";
+export type { MysqlConnection, MysqlPool } from "./database.js";
 export { type MysqlOutbox, type MysqlOutboxOptions, mysqlOutbox } from "./mysql-outbox.js";
-export type { MysqlConnection, MysqlPool } from "./pool.js";
+export { mysqlMigrations } from "./sql.js";
 export type { MysqlTransaction } from "./transaction.js";

@@ -3,9 +3,8 @@ import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { type SqlOutboxOptions, sqlOptions } from "../queue/options.js";
 import { createQueueOutbox, type SqlOutbox } from "../queue/queue-outbox.js";
-import { openDatabase } from "./database.js";
-import { PREFIX } from "./migrations.js";
-import type { MysqlPool } from "./pool.js";
+import { type MysqlPool, openDatabase } from "./database.js";
+import { PREFIX } from "./sql.js";
 
 /** What `mysqlOutbox()` takes. */
 export interface MysqlOutboxOptions extends SqlOutboxOptions {

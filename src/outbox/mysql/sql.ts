@@ -1,5 +1,6 @@
+import { OptionsError } from "../../shared/errors.js";
 import { USUAL, type Value, type Words } from "../queue/database.js";
-import type { Table, Types } from "../queue/tables.js";
+import { byVersion, statementsTo, type Table, type Types } from "../queue/tables.js";
 
 /** Milliseconds since the epoch; by UTC, so that no time zone matters. */
 export const NOW = "(timestampdiff(microsecond, timestamp'1970-01-01 00:00:00', utc_timestamp(3)) div 1000)";
@@ -58,3 +59,25 @@ function literal(value: Value): string {
   const isPlain = /^[ !"#%&(->@-[\]-~]*$/.test(value);
   return isPlain ? `_ascii'${value}'` : `_ascii x'${Buffer.from(value, "latin1").toString("hex")}'`;
 }
+
+/** Needs only backticks, and is short enough for the names of indexes. */
+export const PREFIX = {
+  pattern: /^[A-Za-z][A-Za-z0-9_]{0,39}$/,
+  error: "must be a letter, then letters, digits and _, at most 40",
+};
+
+/**
+ * The SQL that `mysqlOutbox` runs if its tables are missing or of an earlier version, for people
+ * who run it (`migrate: false`): a text of several statements for each version, the first first.
+ * MySQL ends a transaction before it makes a table: a text that was run in part can be run again.
+ *
+ * @param prefix default `affiliate_`.
+ * @throws OptionsError if `mysqlOutbox` would refuse the prefix.
+ */
+export function mysqlMigrations(prefix = "affiliate_"): readonly string[] {
+  if (!PREFIX.pattern.test(prefix)) throw new OptionsError("mysqlMigrations", [`\`prefix\` ${PREFIX.error}`]);
+  return byVersion((version) => `${migrationTo(version, prefix).join(";\n\n")};\n`);
+}
+
+export const migrationTo = (version: number, prefix: string): string[] =>
+  statementsTo(version, wordsOf(prefix), TYPES, createTable);

@@ -4,7 +4,7 @@
  * @module express-affiliate/postgres
  */
 export type { Outbox } from "../outbox.js";
-export { postgresMigrations } from "./migrations.js";
-export type { PostgresClient, PostgresPool } from "./pool.js";
+export type { PostgresClient, PostgresPool } from "./database.js";
 export { type PostgresOutbox, type PostgresOutboxOptions, postgresOutbox } from "./postgres-outbox.js";
+export { postgresMigrations } from "./sql.js";
 export type { PostgresTransaction } from "./transaction.js";

@@ -3,9 +3,8 @@ import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { type SqlOutboxOptions, sqlOptions } from "../queue/options.js";
 import { createQueueOutbox, type SqlOutbox } from "../queue/queue-outbox.js";
-import { openDatabase } from "./database.js";
-import { SCHEMA_NAME } from "./migrations.js";
-import { ignore, type PostgresPool } from "./pool.js";
+import { ignore, openDatabase, type PostgresPool } from "./database.js";
+import { SCHEMA_NAME } from "./sql.js";
 
 /** What `postgresOutbox()` takes. */
 export interface PostgresOutboxOptions extends SqlOutboxOptions {

@@ -1,12 +1,10 @@
 import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
 import { type CountRow, changeOf } from "./counts.js";
-import type { Database, Statements, Value } from "./database.js";
+import type { Database, Scope, Statements, Value } from "./database.js";
 import type { createEnqueue, Incoming } from "./enqueue.js";
-import type { UnderWay } from "./leases.js";
+import type { ServerClock, UnderWay } from "./leases.js";
 import { CLAIMED, RESTING, rankInSql } from "./ranks.js";
 import { type EventRow, eventOf, inState, marks, NEW, SCHEDULED, seqsOf } from "./rows.js";
-import type { Scope } from "./scope.js";
-import type { ServerClock } from "./server-clock.js";
 
 /** Counts what a transaction changes, and tells of the clicks that it has shed. */
 export type Changing = <Done extends Pick<Moved, "shed">>(

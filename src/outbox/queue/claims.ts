@@ -1,12 +1,10 @@
-import { type Capacity, type Lane, UNTRIED } from "../claim.js";
-import { isHeldSince, type Moment, momentBy, type TwoClocks } from "../lease.js";
+import { type Capacity, type Lane, UNTRIED } from "../outbox.js";
 import type { Chores } from "./chores.js";
-import type { Database } from "./database.js";
-import type { QueueClaim, UnderWay } from "./leases.js";
+import type { Database, Scope } from "./database.js";
+import type { QueueClaim, ServerClock, UnderWay } from "./leases.js";
+import { isHeldSince, type Moment, momentBy, type TwoClocks } from "./leases.js";
 import { CLAIMED, RESTING, type Scan, scansOf } from "./ranks.js";
 import { contentsOf, type EventRow, eventOf, historyOf, inState, marks, NEW } from "./rows.js";
-import type { Scope } from "./scope.js";
-import type { ServerClock } from "./server-clock.js";
 
 /** A queue whose head may be claimed. */
 interface Candidate {

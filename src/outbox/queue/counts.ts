@@ -2,7 +2,7 @@ import { type EventKind, notBeforeOf, type OutboxEvent } from "../../conversion/
 import { byKind } from "../../conversion/kinds.js";
 import { earliestOf, type OutboxCounts, type QueuedOfKind, withScheduled } from "../counts.js";
 import type { DeathReason } from "../dead-letters.js";
-import type { Scope } from "./scope.js";
+import type { Scope } from "./database.js";
 
 /** How many there are of one client id, of one kind, that wait or died in the same way. */
 export interface CountRow {

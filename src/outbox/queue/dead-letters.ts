@@ -1,19 +1,18 @@
 import type { EventKind, OutboxEvent } from "../../conversion/events.js";
 import { kindOfPriority, LEAST_URGENT_FIRST, priorityOf } from "../../conversion/kinds.js";
 import { objectFromJson } from "../../shared/json.js";
-import { UNTRIED } from "../claim.js";
 import {
   type DeadLetterQuery,
   type DeadLetters,
   type DeathReason,
   eventOrUnreadable,
 } from "../dead-letters.js";
+import { UNTRIED } from "../outbox.js";
 import type { Chores } from "./chores.js";
 import { type Counts, changeOf } from "./counts.js";
-import type { Database } from "./database.js";
-import type { Ends } from "./ends.js";
+import type { Database, Scope } from "./database.js";
 import { contentsOf, DEAD, dataOf, type EventRow, eventOf, inState, marks, seqsOf } from "./rows.js";
-import type { Scope } from "./scope.js";
+import type { Ends } from "./settle.js";
 
 const REVIVED_AT_ONCE = 50;
 

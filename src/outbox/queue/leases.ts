@@ -1,8 +1,42 @@
-import type { Claim } from "../claim.js";
-import { type Moment, momentBy, type TwoClocks } from "../lease.js";
+import type { Clock } from "../../shared/clock.js";
+import type { Claim } from "../outbox.js";
 import type { Database } from "./database.js";
 import { CLAIMED } from "./ranks.js";
 import { type EventRow, marks } from "./rows.js";
+
+/** By two clocks: one may be set, the other may stand still while the machine sleeps. */
+export interface Moment {
+  /** Milliseconds since the epoch. */
+  readonly wall: number;
+  /** Milliseconds of a clock that is never set. */
+  readonly monotonic: number;
+}
+
+/** In milliseconds. The second is never set. */
+export interface TwoClocks {
+  now(): number;
+  monotonic(): number;
+}
+
+/** The same in all threads; `performance.now()` counts from the start of its own thread. */
+export const clockOfAllThreads: TwoClocks = {
+  now: () => Date.now(),
+  monotonic: () => Number(process.hrtime.bigint()) / 1e6,
+};
+
+/** By default, all threads of the machine agree on it. */
+export function momentBy(clock: TwoClocks = clockOfAllThreads): Moment {
+  return { wall: clock.now(), monotonic: clock.monotonic() };
+}
+
+// Chosen: a share of the lease. The rest allows for clocks that do not run alike.
+const SAFE_SHARE = 0.9;
+
+/** Whether a process may trust a lease that it took or renewed then: by both clocks. */
+export function isHeldSince(since: Moment, leaseMs: number, clock?: TwoClocks): boolean {
+  const { wall, monotonic } = momentBy(clock);
+  return Math.max(wall - since.wall, monotonic - since.monotonic) < SAFE_SHARE * leaseMs;
+}
 
 /** An event that this process has claimed. */
 export interface QueueClaim extends Claim {
@@ -75,6 +109,45 @@ export function createLeases(
         if (renewed?.has(claim.seq)) claim.leasedSince = since;
         else if (!own?.has(claim.seq)) claim.leasedSince = undefined;
       }
+    },
+  };
+}
+
+// For clocks that do not run alike, or are corrected by a little.
+const SLACK_MS = 1_000;
+
+export type ServerClock = ReturnType<typeof createServerClock>;
+
+/**
+ * Knows how late it can be by the database's clock, so that one that is set ahead ends no lease of a
+ * process that lives. A clock that was set is believed once it has stayed so for `patienceMs`: by
+ * then each process has renewed its leases by it.
+ */
+export function createServerClock(clock: Pick<Clock, "monotonic">, patienceMs: number) {
+  let believed: { readonly now: number; readonly askedAt: number } | undefined;
+  let aheadSince: number | undefined;
+
+  const latest = () => believed && believed.now + clock.monotonic() - believed.askedAt + SLACK_MS;
+
+  return {
+    /** The latest that the clock can show, unless it was set lately; `undefined` before it was asked. */
+    get latest() {
+      return latest();
+    },
+    /** SQL: when leases end. */
+    leaseEnd: (now: string): string => {
+      const time = latest();
+      return time === undefined
+        ? now
+        : `(case when ${now} < ${Math.round(time)} then ${now} else ${Math.round(time)} end)`;
+    },
+    /** Takes a time that the database has told, asked for at `askedAt` by the monotonic clock. */
+    tell(now: number, askedAt: number): void {
+      const time = latest();
+      aheadSince = time !== undefined && now > time ? (aheadSince ?? askedAt) : undefined;
+      if (aheadSince !== undefined && clock.monotonic() - aheadSince < patienceMs) return;
+      believed = { now, askedAt };
+      aheadSince = undefined;
     },
   };
 }

@@ -1,12 +1,11 @@
 import { objectFromJson } from "../../shared/json.js";
 import { type PersonalEvent, type PersonalStorage, personalEventOf } from "../personal-data.js";
 import type { Counts } from "./counts.js";
-import type { Database } from "./database.js";
-import type { Ends } from "./ends.js";
+import type { Database, Scope } from "./database.js";
 import type { createQueues } from "./queues.js";
 import { CLAIMED } from "./ranks.js";
 import { DEAD, type EventRow, eventOf, marks, QUEUED, SCHEDULED, seqsOf } from "./rows.js";
-import type { Scope } from "./scope.js";
+import type { Ends } from "./settle.js";
 
 const AT_ONCE = 500;
 

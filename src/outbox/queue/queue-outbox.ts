@@ -11,11 +11,11 @@ import { createBound } from "./bound.js";
 import { repeatWhereLost } from "./connections.js";
 import { countsOf, createCounts } from "./counts.js";
 import type { Database } from "./database.js";
+import { Scope } from "./database.js";
 import { type LastEvent, lastEventsIn } from "./last-events.js";
 import type { QueueClaim } from "./leases.js";
 import type { ReadSqlOptions } from "./options.js";
 import { createQueue } from "./queue.js";
-import { Scope } from "./scope.js";
 import type { Settlement } from "./settle.js";
 
 /** An outbox in a database of the host's own. */

@@ -2,17 +2,16 @@ import { randomUUID } from "node:crypto";
 import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
 import { kindOfPriority, priorityOf } from "../../conversion/kinds.js";
 import { type DeathReason, HELD } from "../dead-letters.js";
-import type { TwoClocks } from "../lease.js";
 import type { CancelOutcome } from "../outbox.js";
 import { createChores } from "./chores.js";
 import { createClaims } from "./claims.js";
 import { repeatWhereLost } from "./connections.js";
 import { type CountRow, type Counts, changeOf, storedChange } from "./counts.js";
-import type { Database, Statements } from "./database.js";
+import type { Database, Scope, Statements } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
-import { createEnds, deathSizeOf } from "./ends.js";
 import { createEnqueue, type Enqueued, type Incoming } from "./enqueue.js";
-import { createLeases, type UnderWay } from "./leases.js";
+import type { TwoClocks } from "./leases.js";
+import { createLeases, createServerClock, type UnderWay } from "./leases.js";
 import { createPersonal } from "./personal.js";
 import { createQueues } from "./queues.js";
 import { CLAIMED } from "./ranks.js";
@@ -28,9 +27,7 @@ import {
   seqsOf,
   sizeOf,
 } from "./rows.js";
-import type { Scope } from "./scope.js";
-import { createServerClock } from "./server-clock.js";
-import { createSettle, type Settlement } from "./settle.js";
+import { createEnds, createSettle, deathSizeOf, type Settlement } from "./settle.js";
 import { createShedding } from "./shedding.js";
 import { createUnanswered } from "./unanswered.js";
 import { createUpkeep } from "./upkeep.js";

@@ -1,7 +1,7 @@
 import { LEAST_URGENT_FIRST, priorityOf } from "../../conversion/kinds.js";
 import { ENDPOINTS, type Endpoint, kindOf } from "../../service/endpoints.js";
-import type { Lane } from "../claim.js";
 import { type ClaimStep, claimStepsOf } from "../claim-steps.js";
+import type { Lane } from "../outbox.js";
 
 /*
  * A queue's rank (the column `turn`: `rank` is a word of MySQL's) is its place in a claim: the least

@@ -2,7 +2,7 @@ import type { OutboxEvent } from "../../conversion/events.js";
 import { kindOfPriority, LEAST_URGENT_FIRST, priorityOf } from "../../conversion/kinds.js";
 import { isVisitorId } from "../../conversion/visitor-ids.js";
 import { objectFromJson } from "../../shared/json.js";
-import { type History, UNTRIED } from "../claim.js";
+import { type History, UNTRIED } from "../outbox.js";
 
 /**
  * The states of an event: see README.md. Statements compare the numbers: up to `QUEUED` an event

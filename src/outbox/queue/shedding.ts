@@ -1,12 +1,11 @@
 import type { EventKind, OutboxEvent } from "../../conversion/events.js";
 import { priorityOf } from "../../conversion/kinds.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
-import type { Database, Statements, Value } from "./database.js";
+import type { Database, Scope, Statements, Value } from "./database.js";
 import { createPlaces } from "./places.js";
 import type { createQueues, QueueRow } from "./queues.js";
 import { CLAIMED, endpointNumber, RESTING, ranksOf } from "./ranks.js";
 import { type EventRow, eventOf, marks, QUEUED, seqsOf } from "./rows.js";
-import type { Scope } from "./scope.js";
 
 // So many more are read: another process may claim or remove the first ones meanwhile.
 const MORE = 8;

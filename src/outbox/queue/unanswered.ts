@@ -1,10 +1,9 @@
 import { priorityOf, rowOf } from "../../conversion/kinds.js";
 import { type Endpoint, kindOf } from "../../service/endpoints.js";
 import type { Unanswered } from "../outbox.js";
-import type { Database } from "./database.js";
+import type { Database, Scope } from "./database.js";
 import { CLAIMED, endpointNumber } from "./ranks.js";
 import { DEAD, DONE, inState } from "./rows.js";
-import type { Scope } from "./scope.js";
 
 // Chosen: many times the longest rest between two probes, an hour.
 const LATELY_MS = 24 * 3_600_000;

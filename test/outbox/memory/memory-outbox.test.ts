@@ -1,9 +1,8 @@
 import type { EventKind, OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Claim, Verdict } from "../../../src/outbox/claim.js";
 import { memoryOutbox } from "../../../src/outbox/memory/memory-outbox.js";
-import type { OutboxObserver } from "../../../src/outbox/outbox.js";
+import type { Claim, OutboxObserver, Verdict } from "../../../src/outbox/outbox.js";
 import { sizeOf } from "../../../src/outbox/shedding.js";
 import { retryIn } from "../../contract/recorder.js";
 import { largeSample, sample, scheduledSample, stranger, withData } from "../../contract/samples.js";

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { expect, test, vi } from "vitest";
+import type { PostgresClient, PostgresPool } from "../../../src/outbox/postgres/database.js";
 import { openDatabase } from "../../../src/outbox/postgres/database.js";
-import type { PostgresClient, PostgresPool } from "../../../src/outbox/postgres/pool.js";
 
 const time = vi.hoisted(() => ({ up() {} }));
 

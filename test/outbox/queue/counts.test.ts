@@ -9,7 +9,7 @@ import {
   createCounts,
   storedChange,
 } from "../../../src/outbox/queue/counts.js";
-import { Scope } from "../../../src/outbox/queue/scope.js";
+import { Scope } from "../../../src/outbox/queue/database.js";
 import { DESTINATION, sample } from "../../contract/samples.js";
 
 /** When the server commits it, and when the process gets the answer, is a test's choice. */

@@ -2,7 +2,7 @@ import type { Outbox, OutboxEvent } from "express-affiliate";
 import type { MysqlPool } from "express-affiliate/mysql";
 import type { PostgresPool } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import type { Verdict } from "../../../src/outbox/claim.js";
+import type { Verdict } from "../../../src/outbox/outbox.js";
 import { retryIn } from "../../contract/recorder.js";
 import { sample } from "../../contract/samples.js";
 import { REJECTED } from "../../contract/stage.js";

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/mini";
-import type { Deliver } from "../../../src/outbox/claim.js";
+import type { Deliver } from "../../../src/outbox/outbox.js";
 import { sqlOptions } from "../../../src/outbox/queue/options.js";
 import { createQueueOutbox } from "../../../src/outbox/queue/queue-outbox.js";
 import { readOptions } from "../../../src/shared/read-options.js";

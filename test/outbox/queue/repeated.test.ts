@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { createCounts } from "../../../src/outbox/queue/counts.js";
 import type { Database } from "../../../src/outbox/queue/database.js";
+import { Scope } from "../../../src/outbox/queue/database.js";
 import type { QueueClaim } from "../../../src/outbox/queue/leases.js";
 import { createQueue } from "../../../src/outbox/queue/queue.js";
 import { DEAD, DONE, SCHEDULED } from "../../../src/outbox/queue/rows.js";
-import { Scope } from "../../../src/outbox/queue/scope.js";
 import { systemClock } from "../../../src/shared/clock.js";
 import { DESTINATION, sample } from "../../contract/samples.js";
 import { capacityOf } from "../../helpers/deliver.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createServerClock } from "../../../src/outbox/queue/server-clock.js";
+import { createServerClock } from "../../../src/outbox/queue/leases.js";
 
 const PATIENCE_MS = 60_000;
 const HOUR_MS = 3_600_000;

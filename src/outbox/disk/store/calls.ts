@@ -1,6 +1,6 @@
 import type { OutboxEvent } from "../../../conversion/events.js";
-import type { Capacity, Claim, Verdict } from "../../claim.js";
 import type { DurableStorage } from "../../durable.js";
+import type { Capacity, Claim, Verdict } from "../../outbox.js";
 import type { Counts } from "../../queue/counts.js";
 import type { Database } from "../../queue/database.js";
 import { lastEventsIn } from "../../queue/last-events.js";

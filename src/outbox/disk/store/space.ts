@@ -3,9 +3,9 @@ import type { EventKind, OutboxEvent } from "../../../conversion/events.js";
 import { LEAST_URGENT_FIRST, priorityOf } from "../../../conversion/kinds.js";
 import type { OutboxObserver } from "../../outbox.js";
 import { type CountRow, type Counts, changeOf, isDead } from "../../queue/counts.js";
+import { Scope } from "../../queue/database.js";
 import type { Queue } from "../../queue/queue.js";
 import { DONE, inState, sizeOf } from "../../queue/rows.js";
-import { Scope } from "../../queue/scope.js";
 import { kindsBelow } from "../../shedding.js";
 import type { SqliteDatabase } from "../file/dialect.js";
 

@@ -1,10 +1,10 @@
 import type { OutboxEvent } from "../../../conversion/events.js";
-import type { Verdict } from "../../claim.js";
-import { clockOfAllThreads, type Moment, type TwoClocks } from "../../lease.js";
+import type { Verdict } from "../../outbox.js";
 import { type CountRow, createCounts } from "../../queue/counts.js";
+import { Scope } from "../../queue/database.js";
 import type { QueueClaim } from "../../queue/leases.js";
+import { clockOfAllThreads, type Moment, type TwoClocks } from "../../queue/leases.js";
 import { createQueue } from "../../queue/queue.js";
-import { Scope } from "../../queue/scope.js";
 import { SHARE_OF_DEAD_LETTERS } from "../../shedding.js";
 import { createDialect } from "../file/dialect.js";
 import type { OpenFile } from "../file/file.js";

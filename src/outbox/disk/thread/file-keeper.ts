@@ -1,6 +1,6 @@
 import { systemClock } from "../../../shared/clock.js";
 import { harmless } from "../../../shared/harmless.js";
-import { Scope } from "../../queue/scope.js";
+import { Scope } from "../../queue/database.js";
 import { type OpenFile, openFile, setAside } from "../file/file.js";
 import { createOwnerLocks } from "../file/owner-locks.js";
 import { failureOf, type Problem, problemOf } from "../file/sqlite.js";

@@ -2,9 +2,9 @@ import { copyFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync 
 import { join } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
-import type { Verdict } from "../../../../src/outbox/claim.js";
-import { UNTRIED } from "../../../../src/outbox/claim.js";
 import { dueIn } from "../../../../src/outbox/counts.js";
+import type { Verdict } from "../../../../src/outbox/outbox.js";
+import { UNTRIED } from "../../../../src/outbox/outbox.js";
 import { clicksOf } from "../../../contract/clicks.js";
 import { until } from "../../../contract/recorder.js";
 import { DESTINATION, LONG_MS, sample, scheduledSample, stranger } from "../../../contract/samples.js";
