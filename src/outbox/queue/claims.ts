@@ -101,7 +101,7 @@ export function createClaims(
     if (steps.has(HAS_RESTED)) await chores.endRests();
   }
 
-  /** Chooses at most so many, by visitor, of those that have a place. */
+  /** Chooses at most `most` visitors, in the order of the candidates, for whose heads a lane has a place. */
   function choose(candidates: readonly Candidate[], scans: readonly Scan[], most: number) {
     const chosen = new Map<string, Chosen>();
     for (const candidate of candidates) {
@@ -155,7 +155,7 @@ export function createClaims(
         visitors,
       );
       const own = rows.filter(({ visitor, seq, due_at, turn }) => {
-        // After a change by hand, the head's row may be another visitor's, or nobody's.
+        // After a change by hand, the head's row may be of another visitor, or missing.
         const candidate = seen.get(visitor)?.candidate;
         return candidate && turn !== CLAIMED && seq === candidate.head && due_at === candidate.due_at;
       });
@@ -176,8 +176,8 @@ export function createClaims(
       ...{ seq: row.seq, visitor: row.visitor, endpoint, dueAt, lane, event, history },
       interrupted: row.interrupted === 1,
       queuedAt: row.queued_at,
-      leasedSince: since,
-      isHeld: () => claim.leasedSince !== undefined && isHeldSince(claim.leasedSince, leaseMs, clock),
+      leaseAskedAt: since,
+      isHeld: () => claim.leaseAskedAt !== undefined && isHeldSince(claim.leaseAskedAt, leaseMs, clock),
     };
     return claim;
   }

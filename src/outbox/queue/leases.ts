@@ -32,7 +32,7 @@ export function momentBy(clock: TwoClocks = clockOfAllThreads): Moment {
 // Chosen: a share of the lease. The rest allows for clocks that do not run alike.
 const SAFE_SHARE = 0.9;
 
-/** Whether a process may trust a lease that it took or renewed then: by both clocks. */
+/** Whether a process may trust a lease that it asked for then: by both clocks. */
 export function isHeldSince(since: Moment, leaseMs: number, clock?: TwoClocks): boolean {
   const { wall, monotonic } = momentBy(clock);
   return Math.max(wall - since.wall, monotonic - since.monotonic) < SAFE_SHARE * leaseMs;
@@ -47,7 +47,7 @@ export interface QueueClaim extends Claim {
   /** Since when it was ready, by the database's clock. */
   readonly dueAt: number;
   /** When its last claim or renewal was requested; `undefined`: not by this thread, or lost. */
-  leasedSince: Moment | undefined;
+  leaseAskedAt: Moment | undefined;
   isHeld(): boolean;
 }
 
@@ -89,7 +89,8 @@ export function createLeases(
      */
     async renew(): Promise<void> {
       if (underWay.size === 0) return;
-      const since = momentBy(clock);
+      // Before the transaction: the database may be slow to answer.
+      const askedAt = momentBy(clock);
       const claims = [...underWay.values()];
       const visitors = claims.map(({ visitor }) => visitor);
       const select = `select visitor, head from ${queues}
@@ -106,8 +107,8 @@ export function createLeases(
         return [found, all].map((rows) => new Set(rows.map(({ head }) => head)));
       });
       for (const claim of claims) {
-        if (renewed?.has(claim.seq)) claim.leasedSince = since;
-        else if (!own?.has(claim.seq)) claim.leasedSince = undefined;
+        if (renewed?.has(claim.seq)) claim.leaseAskedAt = askedAt;
+        else if (!own?.has(claim.seq)) claim.leaseAskedAt = undefined;
       }
     },
   };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { systemClock } from "../../../src/shared/clock.js";
+import { type Clock, systemClock } from "../../../src/shared/clock.js";
 import { sample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
@@ -28,6 +28,34 @@ function testLeases(database: SqlDatabase): void {
       expect(live.isHeld?.()).toBe(false);
     },
   );
+
+  test("a renewed lease counts from when that was asked for, however late the server answers", async () => {
+    let shown = 0;
+    const renewals: (() => void)[] = [];
+    const clock: Clock = {
+      now: () => shown,
+      monotonic: () => shown,
+      after(ms, task) {
+        if (ms !== LEASE_MS / 3) return systemClock.after(ms, task);
+        renewals.push(task);
+        return () => {};
+      },
+    };
+    await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
+    const { live } = await stage.handOver(sample("payment"));
+
+    const askedAt = LEASE_MS / 3;
+    shown = askedAt;
+    renewals.shift()?.();
+    shown += LEASE_MS / 2;
+    // The next one is planned once this one has ended.
+    await expect.poll(() => renewals.length).toBe(1);
+
+    shown = askedAt + 0.9 * LEASE_MS - 1;
+    expect(live.isHeld?.()).toBe(true);
+    shown++;
+    expect(live.isHeld?.()).toBe(false);
+  });
 
   test("a renewal finds out which claims another process has taken over", async () => {
     const stopped = { ...systemClock, now: () => 0, monotonic: () => 0 };

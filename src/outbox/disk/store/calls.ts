@@ -34,7 +34,7 @@ export function createSingleCalls(database: Database, queue: Queue, counts: Coun
     },
     async claim(capacity: Capacity): Promise<DiskClaim[]> {
       const claims = await queue.claim(capacity);
-      return claims.map(({ isHeld: _, leasedSince: __, ...each }) => each);
+      return claims.map(({ isHeld: _, leaseAskedAt: __, ...each }) => each);
     },
   };
 }

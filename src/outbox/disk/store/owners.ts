@@ -20,7 +20,7 @@ export function createOwners(
 ) {
   const { owner, locks, destinations } = options;
   const { queues } = database.words;
-  /** The leases of those that seem to have ended, and at how many looks each was the same. */
+  /** Leases of processes that seem to have ended: at how many looks in a row each was unchanged. */
   let silent = new Map<string, number>();
 
   const isClaimed = () => `destination in (${marks(destinations())}) and turn = ${CLAIMED}`;

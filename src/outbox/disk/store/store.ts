@@ -37,7 +37,7 @@ export interface TransactionOutcome {
   readonly results: readonly unknown[];
   /** What there is after it, of all client ids. */
   readonly counts: readonly CountRow[];
-  /** By the ids of claimed events: when the lease was taken or renewed; `undefined`: not held. */
+  /** By the ids of claimed events: when the lease, or its renewal, was asked for; `undefined`: not held. */
   readonly leases: ReadonlyMap<string, Moment | undefined>;
   readonly dropped: readonly Dropped[];
   /** With the file. */
@@ -143,7 +143,7 @@ export function createStore(
         }
         const results = ((await body()) ?? []) as readonly unknown[];
         const underWayNow = [...queue.underWay.values()];
-        const leases = new Map(underWayNow.map(({ event, leasedSince }) => [event.id, leasedSince]));
+        const leases = new Map(underWayNow.map(({ event, leaseAskedAt }) => [event.id, leaseAskedAt]));
         return { results, counts: counts.rows, leases, dropped, problems: [] };
       });
       isFurther = false;
@@ -152,7 +152,7 @@ export function createStore(
       queue.underWay.clear();
       // Until the next renewal: this one's may be among what was undone.
       for (const [seq, claim] of underWay)
-        queue.underWay.set(seq, Object.assign(claim, { leasedSince: undefined }));
+        queue.underWay.set(seq, Object.assign(claim, { leaseAskedAt: undefined }));
       countAgainAt = Number.NEGATIVE_INFINITY;
       throw error;
     }
@@ -202,5 +202,5 @@ export function createStore(
 
 /** Until it is renewed, nothing of it may leave. */
 function unleased(claim: DiskClaim): QueueClaim {
-  return { ...claim, leasedSince: undefined, isHeld: () => false };
+  return { ...claim, leaseAskedAt: undefined, isHeld: () => false };
 }
