@@ -109,7 +109,7 @@ export function createDelivery(options: DeliveryOptions) {
   async function send(claim: Claim, ticket: Ticket): Promise<Verdict> {
     const { event, lane } = claim;
     const call = { ...callFor(event, calls), idempotencyKey: keyOf(event) };
-    const mayLeave = () => claim.isHeld?.() ?? true;
+    const mayLeave = () => claim.isLeased?.() ?? true;
     const answer = await transport.send(call, { mayLeave, bodyMs: BODY_MS });
     const ended = endedWith(claim, answer, mayHaveBeenTaken(claim));
     const { outcome, othersPassed, details } = ended;

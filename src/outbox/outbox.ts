@@ -90,7 +90,7 @@ export interface Claim {
    * False before another process may take the event: asked just before the request leaves. Omit it
    * if that cannot happen.
    */
-  isHeld?(): boolean;
+  isLeased?(): boolean;
 }
 
 /** Sends events to the service. None of its methods throws. */

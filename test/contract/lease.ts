@@ -38,7 +38,7 @@ export function testLease({
       false,
       "another process got the event: its lease was not renewed",
     );
-    assert.notEqual(payment.live.isHeld?.(), false, "`isHeld` says that the event is another process's");
+    assert.notEqual(payment.live.isLeased?.(), false, "`isLeased` says that the event is another process's");
     payment.settle({ type: "delivered" });
     await other.empty();
   });
@@ -56,7 +56,11 @@ export function testLease({
     try {
       second = await other.delivery.next();
       assert.ok(performance.now() - began >= SAFE_SHARE * leaseMs, "the lease had not ended");
-      assert.equal(first.live.isHeld?.(), false, "`isHeld` says that the event is still its first process's");
+      assert.equal(
+        first.live.isLeased?.(),
+        false,
+        "`isLeased` says that the event is still its first process's",
+      );
       first.settle({ type: "dead", ...REJECTED });
     } finally {
       await restore();
@@ -70,7 +74,7 @@ export function testLease({
     assert.deepEqual(left.delivery.told, [], "`settle` must resolve to `false`: it had no effect");
 
     const next = await left.handOver(sample("click"));
-    assert.equal(first.live.isHeld?.(), false, "a later claim made `isHeld` true again");
+    assert.equal(first.live.isLeased?.(), false, "a later claim made `isLeased` true again");
     left.delivery.capacity = -1;
     next.settle({ type: "delivered" });
     second.settle({ type: "release" });

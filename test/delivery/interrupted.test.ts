@@ -47,7 +47,7 @@ test("a payment that another process has taken over since it was claimed is not 
   const event = makeEvent("payment", { clickId: "c" }, 1, clock.now());
   const verdict = await delivery.deliver({
     ...{ event, lane: { endpoint: endpointOf(event), limit: 1 }, queuedAt: clock.now() },
-    ...{ history: UNTRIED, interrupted: false, isHeld: () => false },
+    ...{ history: UNTRIED, interrupted: false, isLeased: () => false },
   });
   expect([verdict, service.sent]).toEqual([{ type: "release" }, []]);
 });

@@ -12,7 +12,7 @@ import { durableOptions, MIB } from "../option-types.js";
 import type { Outbox } from "../outbox.js";
 import { countsOf } from "../queue/counts.js";
 import { Scope } from "../queue/database.js";
-import { isHeldSince } from "../queue/leases.js";
+import { isLeasedSince } from "../queue/leases.js";
 import { findEngine, useOneCopy } from "./file/sqlite.js";
 import { createSpool } from "./spool/spool.js";
 import { callsThrough, claimedOf, type DiskClaim, storageOf } from "./store/calls.js";
@@ -111,12 +111,12 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         const claims = await calls.claim(capacity);
         return claims.map((claim) => {
           const { id } = claim.event;
-          const isHeld = () => {
+          const isLeased = () => {
             const since = open().last.leases.get(id);
             // It may have been lost, and claimed anew.
-            return underWay.get(id) === held && since !== undefined && isHeldSince(since, limits.leaseMs);
+            return underWay.get(id) === held && since !== undefined && isLeasedSince(since, limits.leaseMs);
           };
-          const held = { ...claim, isHeld };
+          const held = { ...claim, isLeased };
           underWay.set(id, held);
           return held;
         });
@@ -158,7 +158,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
     try {
       const link = openLink(
         { ...limits, path, engine, owner },
-        { onDone: receive, underWay: () => [...underWay.values()].map(({ isHeld: _, ...each }) => each) },
+        { onDone: receive, underWay: () => [...underWay.values()].map(({ isLeased: _, ...each }) => each) },
       );
       const endWithProcess = () => {
         link.endWithProcess();

@@ -2,7 +2,7 @@ import { type Capacity, type Lane, UNTRIED } from "../outbox.js";
 import type { Chores } from "./chores.js";
 import type { Database, Scope } from "./database.js";
 import type { QueueClaim, ServerClock, UnderWay } from "./leases.js";
-import { isHeldSince, type Moment, momentBy, type TwoClocks } from "./leases.js";
+import { isLeasedSince, type Moment, momentBy, type TwoClocks } from "./leases.js";
 import { CLAIMED, RESTING, type Scan, scansOf } from "./ranks.js";
 import { contentsOf, type EventRow, eventOf, historyOf, inState, marks, NEW } from "./rows.js";
 
@@ -177,7 +177,7 @@ export function createClaims(
       interrupted: row.interrupted === 1,
       queuedAt: row.queued_at,
       leaseAskedAt: since,
-      isHeld: () => claim.leaseAskedAt !== undefined && isHeldSince(claim.leaseAskedAt, leaseMs, clock),
+      isLeased: () => claim.leaseAskedAt !== undefined && isLeasedSince(claim.leaseAskedAt, leaseMs, clock),
     };
     return claim;
   }

@@ -33,7 +33,7 @@ export function momentBy(clock: TwoClocks = clockOfAllThreads): Moment {
 const SAFE_SHARE = 0.9;
 
 /** Whether a process may trust a lease that it asked for then: by both clocks. */
-export function isHeldSince(since: Moment, leaseMs: number, clock?: TwoClocks): boolean {
+export function isLeasedSince(since: Moment, leaseMs: number, clock?: TwoClocks): boolean {
   const { wall, monotonic } = momentBy(clock);
   return Math.max(wall - since.wall, monotonic - since.monotonic) < SAFE_SHARE * leaseMs;
 }
@@ -48,7 +48,7 @@ export interface QueueClaim extends Claim {
   readonly dueAt: number;
   /** When its last claim or renewal was requested; `undefined`: not by this thread, or lost. */
   leaseAskedAt: Moment | undefined;
-  isHeld(): boolean;
+  isLeased(): boolean;
 }
 
 /** By the number of their rows. */

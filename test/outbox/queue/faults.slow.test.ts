@@ -67,10 +67,10 @@ function testFaults(database: SqlDatabase): void {
     await host.run(`${database.lockQueue} where visitor = '${row.visitor}' for update`);
     wall = 900;
 
-    await expect.poll(() => free.live.isHeld?.()).toBe(true);
-    expect(locked.live.isHeld?.()).toBe(false);
+    await expect.poll(() => free.live.isLeased?.()).toBe(true);
+    expect(locked.live.isLeased?.()).toBe(false);
     await host.end("commit");
-    await expect.poll(() => locked.live.isHeld?.()).toBe(true);
+    await expect.poll(() => locked.live.isLeased?.()).toBe(true);
   });
 
   test("a process finds out what another one has taken over, and of that a delivery counts, and no other word", async () => {
@@ -80,8 +80,8 @@ function testFaults(database: SqlDatabase): void {
     const delivered = await stage.handOver(sample("payment"));
     await claimAll(Date.now() + HOUR_MS);
     const kept = await stage.handOver(sample("payment"));
-    await expect.poll(() => delivered.live.isHeld?.()).toBe(false);
-    expect(kept.live.isHeld?.()).toBe(true);
+    await expect.poll(() => delivered.live.isLeased?.()).toBe(false);
+    expect(kept.live.isLeased?.()).toBe(true);
 
     released.settle({ type: "release" });
     tried.settle(retryIn(0));

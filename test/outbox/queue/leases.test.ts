@@ -23,9 +23,9 @@ function testLeases(database: SqlDatabase): void {
       const { live } = await stage.handOver(sample("payment"));
 
       shown[which] = 0.9 * LEASE_MS - 1;
-      expect(live.isHeld?.()).toBe(true);
+      expect(live.isLeased?.()).toBe(true);
       shown[which]++;
-      expect(live.isHeld?.()).toBe(false);
+      expect(live.isLeased?.()).toBe(false);
     },
   );
 
@@ -52,9 +52,9 @@ function testLeases(database: SqlDatabase): void {
     await expect.poll(() => renewals.length).toBe(1);
 
     shown = askedAt + 0.9 * LEASE_MS - 1;
-    expect(live.isHeld?.()).toBe(true);
+    expect(live.isLeased?.()).toBe(true);
     shown++;
-    expect(live.isHeld?.()).toBe(false);
+    expect(live.isLeased?.()).toBe(false);
   });
 
   test("a renewal finds out which claims another process has taken over", async () => {
@@ -64,8 +64,8 @@ function testLeases(database: SqlDatabase): void {
 
     const visitor = `(select visitor from $queued where id = '${taken.id}')`;
     await sql(`update $t.queues set claimed_by = 'another' where visitor = ${visitor}`);
-    await expect.poll(() => taken.live.isHeld?.(), { timeout: 10_000 }).toBe(false);
-    expect(own.live.isHeld?.()).toBe(true);
+    await expect.poll(() => taken.live.isLeased?.(), { timeout: 10_000 }).toBe(false);
+    expect(own.live.isLeased?.()).toBe(true);
   });
 
   test("a process does not claim again what it still has, however late it is", async () => {

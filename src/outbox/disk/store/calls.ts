@@ -12,7 +12,7 @@ import type { Queue } from "../../queue/queue.js";
 export interface DiskClaim extends Claim, Pick<QueueClaim, "seq" | "visitor" | "endpoint" | "dueAt"> {}
 
 /** What finds a claimed event again. */
-export type Claimed = Omit<DiskClaim, "isHeld" | "lane">;
+export type Claimed = Omit<DiskClaim, "isLeased" | "lane">;
 
 /** What the store does for each call alone. */
 export function createSingleCalls(database: Database, queue: Queue, counts: Counts) {
@@ -34,7 +34,7 @@ export function createSingleCalls(database: Database, queue: Queue, counts: Coun
     },
     async claim(capacity: Capacity): Promise<DiskClaim[]> {
       const claims = await queue.claim(capacity);
-      return claims.map(({ isHeld: _, leaseAskedAt: __, ...each }) => each);
+      return claims.map(({ isLeased: _, leaseAskedAt: __, ...each }) => each);
     },
   };
 }
@@ -63,7 +63,7 @@ export function callsThrough(ask: (call: Call) => Promise<unknown>): Calls {
   });
 }
 
-export function claimedOf({ isHeld: _, lane: __, ...claimed }: DiskClaim): Claimed {
+export function claimedOf({ isLeased: _, lane: __, ...claimed }: DiskClaim): Claimed {
   return claimed;
 }
 

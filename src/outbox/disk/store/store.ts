@@ -202,5 +202,5 @@ export function createStore(
 
 /** Until it is renewed, nothing of it may leave. */
 function unleased(claim: DiskClaim): QueueClaim {
-  return { ...claim, leaseAskedAt: undefined, isHeld: () => false };
+  return { ...claim, leaseAskedAt: undefined, isLeased: () => false };
 }
