@@ -6,8 +6,6 @@
  * scenario the clicks, sign-ups and payments at the service beside those that were expected. Exits
  * with 1 if one is missing, repeated or credited to another affiliate.
  */
-import { commandLine } from "./shared/options.js";
 import { proveParts } from "./shared/part.js";
 
-const { options, words } = commandLine({ short: false });
-await proveParts("front", words, options);
+await proveParts("front");

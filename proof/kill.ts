@@ -19,8 +19,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { request } from "undici";
 import { spoolsBeside } from "../src/outbox/disk/spool/spool-files.js";
-import { CONCURRENCY, type Happened, LEASE_MS, openAt, type Place, runShop, type Said } from "./kill/shop.js";
-import { kindFrom, startServer } from "./outboxes/server.js";
+import {
+  CONCURRENCY,
+  type Happened,
+  LEASE_MS,
+  openAt,
+  type Place,
+  proveEach,
+  runShop,
+  type Said,
+} from "./kill/shop.js";
+import type { Server } from "./outboxes/server.js";
 import { allHold, figures } from "./shared/figures.js";
 import { commandLine } from "./shared/options.js";
 import { scratch } from "./shared/scratch.js";
@@ -37,25 +46,18 @@ const KILLS_BETWEEN_STOPS = 6;
 const STOPPED_MS = LEASE_MS + 2_000;
 
 const {
-  options,
-  words: [shop],
+  options: { outbox, kills },
+  words,
 } = commandLine({ outbox: "disk", kills: 20 });
-
-if (shop) await runShop(JSON.parse(shop));
-else {
-  for (const word of options.outbox.split(",")) {
-    if (!(await prove(word === "disk" ? word : kindFrom(word), options.kills))) process.exitCode = 1;
-  }
-}
+await proveEach(outbox, words, runShop, prove);
 
 interface Shop {
   readonly child: ChildProcess;
   readonly port: number;
 }
 
-async function prove(kind: Place["kind"], kills: number): Promise<boolean> {
+async function prove(kind: Place["kind"], server: Server | undefined): Promise<boolean> {
   console.log(`${kind}, Node ${process.version}: ${SHOPS} shops, killed ${kills} times`);
-  const server = kind === "disk" ? undefined : await startServer(kind);
   const place: Place = { kind, at: server?.uri ?? scratch() };
   const { service, conduct } = await startFaultyService();
   const shops = new Set<Shop>();
@@ -176,7 +178,6 @@ async function prove(kind: Place["kind"], kills: number): Promise<boolean> {
   shops.clear();
   await Promise.all(last.map(({ child }) => child.send("close") && once(child, "exit")));
   await service.goAway();
-  await server?.destroy();
 
   const held = letters.filter(({ reason, kind }) => reason === "unconfirmed" && kind === "payment");
   const interrupted = held.filter(({ code }) => code === "ERR_INTERRUPTED").length;

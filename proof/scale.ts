@@ -15,8 +15,8 @@ import type { EventKind } from "express-affiliate";
 import { UNTRIED, type Verdict } from "../src/outbox/outbox.js";
 import { ENDPOINTS } from "../src/service/endpoints.js";
 import { DESTINATION, LONG_MS, sample } from "../test/contract/samples.js";
-import { openAt, type Place } from "./kill/shop.js";
-import { kindFrom, startServer } from "./outboxes/server.js";
+import { openAt, type Place, proveEach } from "./kill/shop.js";
+import type { Server } from "./outboxes/server.js";
 import { allHold, exactly, figures } from "./shared/figures.js";
 import { deliverMany, reportMany } from "./shared/load.js";
 import { commandLine } from "./shared/options.js";
@@ -30,22 +30,15 @@ const ANSWER_MS = 20;
 const PAYMENTS = 1_500;
 
 const {
-  options,
-  words: [worker],
+  options: { outbox, clicks },
+  words,
 } = commandLine({ outbox: "disk", clicks: 100_000 });
+await proveEach(outbox, words, deliverAll, prove);
 
-if (worker) await deliverAll(JSON.parse(worker));
-else {
-  for (const word of options.outbox.split(",")) {
-    if (!(await prove(word === "disk" ? word : kindFrom(word), options.clicks))) process.exitCode = 1;
-  }
-}
-
-async function prove(kind: Place["kind"], clicks: number): Promise<boolean> {
+async function prove(kind: Place["kind"], server: Server | undefined): Promise<boolean> {
   console.log(
     `${kind}, Node ${process.version}: ${clicks} clicks and ${RESTING} resting heads; two processes`,
   );
-  const server = kind === "disk" ? undefined : await startServer(kind);
   const placeOf = (name: string): Place => ({ kind, at: server?.uri ?? scratch(), name });
   const full = gated(placeOf("full"));
   await reportMany(full.outbox, RESTING, () => sample("registration"));
@@ -70,7 +63,6 @@ async function prove(kind: Place["kind"], clicks: number): Promise<boolean> {
   const shared = placeOf("shared");
   const one = await rateOf(1, shared);
   const two = await rateOf(2, shared);
-  await server?.destroy();
   // The fastest tenth: slower claims also show that load.
   const [claimMs = 0, besideNothingMs = 1] = [times, others].map(
     (all) => all.sort((a, b) => a - b)[CLAIMS / 10],
@@ -84,12 +76,6 @@ async function prove(kind: Place["kind"], clicks: number): Promise<boolean> {
     ),
   );
 }
-
-const observer = {
-  dropped: ({ kind }: { kind: EventKind }) => console.error(`dropped a ${kind}`),
-  degraded: console.error,
-  recovered() {},
-};
 
 /** An outbox that hands out events only when they are taken. */
 function gated(place: Place) {
@@ -107,7 +93,11 @@ function gated(place: Place) {
       },
       settled() {},
     },
-    observer,
+    {
+      dropped: ({ kind }: { kind: EventKind }) => console.error(`dropped a ${kind}`),
+      degraded: console.error,
+      recovered() {},
+    },
   );
   return {
     outbox,

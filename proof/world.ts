@@ -5,8 +5,6 @@
  * that are killed. Runs the parts that are named, or all: each is a file in proof/world/. Prints
  * what each part measured beside its bound, and exits with 1 if a bound was missed.
  */
-import { commandLine } from "./shared/options.js";
 import { proveParts } from "./shared/part.js";
 
-const { options, words } = commandLine({ short: false });
-await proveParts("world", words, options);
+await proveParts("world");

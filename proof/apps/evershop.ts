@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { App } from "./shared/app.js";
+import { type App, partsOf } from "./shared/app.js";
 import { type Answer, taken, type Walk, walkShop } from "./shared/walk.js";
 
 const admin = { email: "admin@shop.example", password: "Correct-horse-7" };
@@ -24,19 +24,12 @@ const dataOf = (answer: Answer) => taken(answer).body.data;
 export default {
   title: "EverShop, with an extension of middleware files, on PostgreSQL",
   needs: "postgres",
-  environment({ databaseUrl }) {
-    const { hostname, port, pathname } = new URL(databaseUrl);
-    return {
-      DB_HOST: hostname,
-      DB_PORT: port,
-      DB_NAME: pathname.slice(1),
-      DB_USER: "postgres",
-      DB_PASSWORD: "none",
-      NODE_ENV: "production",
-      JWT_ADMIN_SECRET: "a-secret-of-the-shop",
-      JWT_ADMIN_REFRESH_SECRET: "another",
-    };
-  },
+  environment: ({ databaseUrl }) => ({
+    ...partsOf(databaseUrl),
+    NODE_ENV: "production",
+    JWT_ADMIN_SECRET: "a-secret-of-the-shop",
+    JWT_ADMIN_REFRESH_SECRET: "another",
+  }),
   async make({ install, run, write }) {
     await write("package.json", '{ "private": true, "type": "module" }');
     // It needs the second one, and does not say so.

@@ -1,5 +1,5 @@
 import pg from "pg";
-import type { App } from "./shared/app.js";
+import { type App, partsOf } from "./shared/app.js";
 import { inFile } from "./shared/patch.js";
 import { taken, type Visitor, walkShop } from "./shared/walk.js";
 
@@ -58,17 +58,7 @@ async function change(visitor: Visitor, mutation: string, variables: object, typ
 export default {
   title: "Vendure, with a plugin on its event bus, on PostgreSQL",
   needs: "postgres",
-  environment({ databaseUrl }) {
-    const { hostname, port, pathname } = new URL(databaseUrl);
-    return {
-      DB_HOST: hostname,
-      DB_PORT: port,
-      DB_NAME: pathname.slice(1),
-      DB_USERNAME: "postgres",
-      DB_PASSWORD: "none",
-      VENDURE_DISABLE_TELEMETRY: "true",
-    };
-  },
+  environment: ({ databaseUrl }) => ({ ...partsOf(databaseUrl), VENDURE_DISABLE_TELEMETRY: "true" }),
   async make({ install, run, write }) {
     await write("package.json", '{ "name": "shop", "private": true }');
     const own = ["core", "email-plugin", "asset-server-plugin", "graphiql-plugin", "create"];

@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Express } from "express";
 import { createSandbox } from "express-affiliate/sandbox";
+import { request } from "undici";
 import { browser } from "../../test/frameworks/kit/browser.js";
 import type { Figure } from "../shared/figures.js";
 import type { Part } from "../shared/part.js";
+import { CHROME } from "./browser/chromium.js";
 import { type CacheProgram, cachePrograms } from "./cache/programs.js";
-import { askAsOthers, open, signUpAndPay } from "./cache/requests.js";
 import { countScene, emailOf, referenceOf } from "./shared/census.js";
 import { startShop } from "./shared/shop.js";
+
+type Browser = ReturnType<typeof browser>;
 
 /** What the shop says of its pages, and how long after one visitor the next one comes. */
 const PAGES: readonly { path: string; name: string; headers: Record<string, string>; waitMs?: number }[] = [
@@ -32,6 +35,36 @@ function addPages(app: Express): void {
     app.get(path, (_req, res) => void res.set(headers).send("<title>Shop</title>"));
   }
 }
+
+/** What a browser sends when a person opens a page. */
+const OPENS = {
+  "user-agent": CHROME,
+  accept: "text/html,application/xhtml+xml",
+  "sec-fetch-dest": "document",
+  "sec-fetch-mode": "navigate",
+  "sec-fetch-site": "cross-site",
+};
+
+/** What asks for a page that no person opens. */
+const OTHERS: readonly { method?: "GET" | "HEAD"; headers: Record<string, string> }[] = [
+  { headers: { "user-agent": "curl/8.5.0", accept: "*/*" } },
+  { method: "HEAD", headers: { "user-agent": "curl/8.5.0", accept: "*/*" } },
+  { headers: { "user-agent": "facebookexternalhit/1.1", accept: "*/*" } },
+  { headers: { "user-agent": "facebookexternalhit/1.1", accept: "*/*", range: "bytes=0-99" } },
+  { headers: { "user-agent": "Mozilla/5.0 (compatible; Googlebot/2.1)", accept: "text/html" } },
+  {
+    headers: {
+      "user-agent": CHROME,
+      accept: "image/*",
+      "sec-fetch-dest": "image",
+      "sec-fetch-mode": "no-cors",
+    },
+  },
+  { headers: { ...OPENS, "sec-fetch-dest": "iframe" } },
+  { headers: { ...OPENS, "sec-purpose": "prefetch" } },
+  { headers: { ...OPENS, "sec-purpose": "prefetch;prerender" } },
+  { headers: { ...OPENS, cookie: "consent=no" } },
+];
 
 /** What nginx says of a page that it had kept; also if it asks the shop anew meanwhile. */
 const FROM_THE_CACHE = ["HIT", "STALE", "UPDATING"];
@@ -61,7 +94,7 @@ async function prove(program: CacheProgram, count: number): Promise<Figure[]> {
     const name = `${program.name}: ${page}`;
     const reference = referenceOf(name, "a");
     const link = `${path}?ref=${reference}`;
-    const callers: ReturnType<typeof browser>[] = [];
+    const callers: Browser[] = [];
     for (let nth = 0; nth < count; nth++) {
       await askAsOthers(`${cache.url}${link}`);
       const caller = browser(cache.url);
@@ -92,4 +125,26 @@ async function prove(program: CacheProgram, count: number): Promise<Figure[]> {
   await sandbox.close();
   const what = `${program.name}: pages without a reference that came from the cache`;
   return [...counted, { what, measured: hits, atLeast: PAGES.length }];
+}
+
+/** Asks as bots, link previews, pages around it and browsers ahead of their visitors do. */
+async function askAsOthers(address: string): Promise<void> {
+  for (const { method = "GET", headers } of OTHERS) {
+    const { body } = await request(address, { method, headers });
+    await body.dump();
+  }
+}
+
+/** Opens a page in a browser. Resolves to what the cache says of it. */
+async function open(caller: Browser, path: string): Promise<string> {
+  const { headers } = await caller.send("GET", path, OPENS);
+  return String(headers["x-cache"]);
+}
+
+async function signUpAndPay(caller: Browser, email: string): Promise<void> {
+  for (const path of ["/signup", "/checkout", "/checkout"]) {
+    const happened = { email, order: `order of ${email}` };
+    const { status } = await caller.post(path, happened, { "user-agent": CHROME });
+    if (status >= 400) throw new Error(`${path} answered ${status}`);
+  }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import express from "express";
 import type { EventKind } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import { type Kind, open } from "../outboxes/server.js";
+import { type Kind, kindFrom, open, type Server, startServer } from "../outboxes/server.js";
 import { serve } from "../shared/serve.js";
 import { trackerOf, trackNth } from "../shared/tracker.js";
 
@@ -18,6 +18,25 @@ export interface Place {
   readonly at: string;
   /** Of the server's tables. Default: the package's own. */
   readonly name?: string;
+}
+
+/**
+ * Proves it for each outbox of the list. A process that a proof has started from its own file, with
+ * an argument, takes its part instead.
+ */
+export async function proveEach<Argument>(
+  outboxes: string,
+  [argument]: readonly string[],
+  takePart: (argument: Argument) => Promise<void>,
+  prove: (kind: Place["kind"], server: Server | undefined) => Promise<boolean>,
+): Promise<void> {
+  if (argument) return takePart(JSON.parse(argument));
+  for (const word of outboxes.split(",")) {
+    const kind = word === "disk" ? word : kindFrom(word);
+    const server = kind === "disk" ? undefined : await startServer(kind);
+    if (!(await prove(kind, server))) process.exitCode = 1;
+    await server?.destroy();
+  }
 }
 
 /** What a shop says to the process that started it. */

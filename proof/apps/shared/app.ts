@@ -33,3 +33,10 @@ export interface App {
   readonly ready?: string;
   walk(walk: Walk): Promise<void>;
 }
+
+/** A database's address as apps take it that want its parts, by either name of the user. */
+export function partsOf(databaseUrl: string) {
+  const { hostname, port, pathname, username } = new URL(databaseUrl);
+  const user = { DB_USER: username, DB_USERNAME: username, DB_PASSWORD: "none" };
+  return { DB_HOST: hostname, DB_PORT: port, DB_NAME: pathname.slice(1), ...user };
+}
