@@ -187,12 +187,14 @@ describe("the tracker", () => {
     ]);
   });
 
-  it("names 50 such fields at most, whatever a stranger's body has", async () => {
+  it("names 50 such fields at most, whatever a stranger's body has, and such an id all the same", async () => {
     const { tracker, lines } = await trackerWithService();
     for (let nth = 0; nth < 60; nth++) {
       await tracker.trackPayment({ ...order, paymentId: nth, [`field${nth}`]: 1 }, visitor);
     }
-    expect(lines).toHaveLength(50);
+    await tracker.trackRegistration({ ...ada, customerId: "undefined" }, visitor);
+    expect(lines).toHaveLength(51);
+    expect(lines[50]).toContain('the `customerId` of a registration is the text "undefined"');
   });
 
   it("never rejects a report, whatever it is given", async () => {
@@ -235,7 +237,8 @@ describe("the tracker", () => {
     const off = () => told.push(["never", undefined]);
     tracker.on("delivered", off).off("delivered", off);
 
-    const { id } = (await tracker.trackPayment(order, visitor)) as { id: string };
+    const odd = { ...order, customerEmail: 'al"i(c)e,:;<x>@shop.example' };
+    const { id } = (await tracker.trackPayment(odd, visitor)) as { id: string };
     await tracker.trackPayment({ ...order, paymentId: "o2", leadValue: 1 }, visitor);
     await tracker.trackPayment({ ...order, paymentId: "" }, visitor);
     await tracker.flush();
@@ -253,6 +256,7 @@ describe("the tracker", () => {
         },
       ],
     ]);
+    expect(lines).toContain('express-affiliate: a listener of "queued" threw: Error: boom');
     expect(lines.join("\n")).not.toContain("ada@");
     const event = { paymentId: "o2", customerEmail: "ada@shop.example", ...visitor };
     const letters = await tracker.deadLetters.list();

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import express, { type Request, type RequestHandler, type Response } from "express";
-import type { Affiliate, Payment, Registration, RequestAffiliate } from "express-affiliate";
+import type { Affiliate, Registration, RequestAffiliate } from "express-affiliate";
 import request from "supertest";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { ada, COOKIES, order, startShop } from "../helpers/conversions.js";
@@ -45,22 +45,6 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     expect(Object.values(tracker.stats().dropped).every((number) => number === 0)).toBe(true);
     expect(await post("/?id=o1")).toMatchObject({ status: 200 });
     expect(await reported()).toHaveLength(1);
-  });
-
-  const failures: [string, () => unknown][] = [
-    ["throws", throwing("out of stock")],
-    ["rejects", () => Promise.reject(new Error("out of stock"))],
-  ];
-  it.each(failures)("passes it to `next` once when the handler %s, and reports nothing", async (_, fail) => {
-    for (const mount of [
-      (tracker: Affiliate) => tracker.onPayment(fail as () => Promise<Payment>),
-      (tracker: Affiliate) => tracker.onPayment(fail, () => order),
-    ]) {
-      const { post, reported, heard } = await shop(mount);
-      expect(await post()).toMatchObject({ status: 500 });
-      expect(heard).toEqual([new Error("out of stock")]);
-      expect(await reported()).toEqual([]);
-    }
   });
 
   describe("with `pick`", () => {

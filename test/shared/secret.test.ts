@@ -107,8 +107,8 @@ describe("what is shown of others' words", () => {
         .map(({ code, message, because }) => [code, message, because]);
       for (const own of [session, click, person, "ada@shop"])
         expect(JSON.stringify([lines, ofService])).not.toContain(own);
-      const everything = [notices, lines, letters, error, tracker];
-      expect(inspect(everything, { depth: 12, showHidden: true })).not.toContain(API_KEY);
+      const everything = [notices, lines, letters, error, tracker, tracker.stats()];
+      expect(inspect(everything, { depth: Infinity, showHidden: true })).not.toContain(API_KEY);
       expect(inspect([notices, lines], { depth: 12 })).not.toContain("ada@");
     },
   );
