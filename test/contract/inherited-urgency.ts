@@ -13,21 +13,6 @@ const NEWCOMERS = ENDPOINTS.map((endpoint) =>
 );
 
 export function testInheritedUrgency(it: StageTests): void {
-  it("sends the click of a visitor who pays while it waits before clicks that came before it", async (stage) => {
-    const [click, registration, payment] = paying();
-    const addOthers = () => Promise.all(Array.from({ length: 300 }, () => stage.add(sample("click"))));
-    stage.delivery.capacity = 1;
-    const underWay = await stage.handOver(sample("click"));
-    await addOthers();
-    await stage.add(click);
-    await addOthers();
-    await stage.add(registration, payment);
-
-    underWay.settle({ type: "delivered" });
-
-    await stage.delivers(click, registration, payment);
-  });
-
   it("passes priority on to all events of a visitor, by whichever id they are known", async (stage) => {
     const { clickId, sessionId } = stranger();
     const chain = [

@@ -1,23 +1,10 @@
 import assert from "node:assert/strict";
 import type { OutboxEvent } from "../../src/conversion/events.js";
 import { type Handed, retryIn, until } from "./recorder.js";
-import { idsOf, paying, sample, stranger } from "./samples.js";
+import { idsOf, sample, stranger } from "./samples.js";
 import { REJECTED, type StageTests } from "./stage.js";
 
 export function testOrder(it: StageTests): void {
-  it("sends a visitor's events one at a time, in the order in which they were added", async (stage) => {
-    const events = paying();
-    stage.start();
-    await stage.add(...events);
-
-    for (const { id } of events) {
-      const handed = await stage.delivery.next();
-      assert.equal(handed.id, id);
-      await stage.deliversStranger();
-      handed.settle({ type: "delivered" });
-    }
-  });
-
   it("holds an event that brings two visitors together back for the one that has its session id, and later events of both for it", async (stage) => {
     const { clickId, sessionId } = stranger();
     const byClick = sample("click", { clickId });

@@ -77,13 +77,14 @@ export class Stage implements AsyncDisposable {
     return this.delivery.next();
   }
 
-  /** Starts, and delivers each event at once. Adds its id to `delivered` before. */
+  /** Starts, or releases, and delivers each event at once. Adds its id to `delivered` before. */
   deliverAll(delivered: string[] = []): void {
     this.delivery.each(({ id, settle }) => {
       delivered.push(id);
       settle({ type: "delivered" });
     });
-    this.start();
+    if (this.delivery.started) this.release();
+    else this.start();
   }
 
   /** The next events that delivery gets. */

@@ -1,7 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { receiptTimes } from "../../../src/outbox/fallback.js";
 import { type Clock, systemClock } from "../../../src/shared/clock.js";
-import { retryIn } from "../../contract/recorder.js";
 import { idsOf, sample, stranger } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { describeWithMariaDbServer } from "../../helpers/mysql.js";
@@ -9,11 +8,9 @@ import type { OwnServer } from "../../helpers/own-server.js";
 import { describeWithPostgresServer } from "../../helpers/postgres.js";
 import type { SqlDatabase } from "../../helpers/sql-database.js";
 
-const HOUR_MS = 3_600_000;
-
 /** What processes and either database's server may do at the worst moment. */
 function testFaults(database: SqlDatabase): void {
-  const { create, sql, begin, claimAll } = database;
+  const { create, sql, begin } = database;
   const server = () => database.own as OwnServer;
 
   test("an event waits in memory while the server does not answer, and its receipt is there within a second", async () => {
@@ -71,26 +68,6 @@ function testFaults(database: SqlDatabase): void {
     expect(locked.live.isLeased?.()).toBe(false);
     await host.end("commit");
     await expect.poll(() => locked.live.isLeased?.()).toBe(true);
-  });
-
-  test("a process finds out what another one has taken over, and of that a delivery counts, and no other word", async () => {
-    await using stage = await Stage.open(() => create({ leaseMs: 5_000 }));
-    const released = await stage.handOver(sample("payment"));
-    const tried = await stage.handOver(sample("payment"));
-    const delivered = await stage.handOver(sample("payment"));
-    await claimAll(Date.now() + HOUR_MS);
-    const kept = await stage.handOver(sample("payment"));
-    await expect.poll(() => delivered.live.isLeased?.()).toBe(false);
-    expect(kept.live.isLeased?.()).toBe(true);
-
-    released.settle({ type: "release" });
-    tried.settle(retryIn(0));
-    delivered.settle({ type: "delivered" });
-    kept.settle({ type: "delivered" });
-    await stage.holds(2);
-
-    const left = await sql("select history from $queued where claimed_by is not null");
-    expect(left).toEqual([{ history: null }, { history: null }]);
   });
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../src/shared/clock.js";
+import { retryIn } from "../../contract/recorder.js";
 import { sample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
@@ -57,15 +58,25 @@ function testLeases(database: SqlDatabase): void {
     expect(live.isLeased?.()).toBe(false);
   });
 
-  test("a renewal finds out which claims another process has taken over", async () => {
+  test("a renewal finds out what another process has taken over, and of that a delivery counts, and no other word", async () => {
     const stopped = { ...systemClock, now: () => 0, monotonic: () => 0 };
     await using stage = await Stage.open(() => create({ leaseMs: 1_000 }, stopped));
-    const [taken, own] = [await stage.handOver(sample("payment")), await stage.handOver(sample("payment"))];
+    const released = await stage.handOver(sample("payment"));
+    const tried = await stage.handOver(sample("payment"));
+    const delivered = await stage.handOver(sample("payment"));
+    await database.claimAll(Date.now() + 3_600_000);
+    const kept = await stage.handOver(sample("payment"));
+    await expect.poll(() => delivered.live.isLeased?.()).toBe(false);
+    expect(kept.live.isLeased?.()).toBe(true);
 
-    const visitor = `(select visitor from $queued where id = '${taken.id}')`;
-    await sql(`update $t.queues set claimed_by = 'another' where visitor = ${visitor}`);
-    await expect.poll(() => taken.live.isLeased?.(), { timeout: 10_000 }).toBe(false);
-    expect(own.live.isLeased?.()).toBe(true);
+    released.settle({ type: "release" });
+    tried.settle(retryIn(0));
+    delivered.settle({ type: "delivered" });
+    kept.settle({ type: "delivered" });
+    await stage.holds(2);
+
+    const left = await sql("select history from $queued where claimed_by is not null");
+    expect(left).toEqual([{ history: null }, { history: null }]);
   });
 
   test("a process does not claim again what it still has, however late it is", async () => {

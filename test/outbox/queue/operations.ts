@@ -195,11 +195,7 @@ export function testOperations<Pool>(
 
     expect(await sql("select visitor from $t.queues")).toHaveLength(2);
     const delivered: string[] = [];
-    stage.delivery.each(({ id, settle }) => {
-      delivered.push(id);
-      settle({ type: "delivered" });
-    });
-    stage.release();
+    stage.deliverAll(delivered);
     await expect.poll(() => delivered.length).toBe(3);
     expect(delivered.filter((id) => id !== behind.id)).toEqual([first.id, second.id]);
   });
@@ -219,11 +215,7 @@ export function testOperations<Pool>(
 
     await stage.add(later);
     const delivered: string[] = [];
-    stage.delivery.each(({ id, settle }) => {
-      delivered.push(id);
-      settle({ type: "delivered" });
-    });
-    stage.release();
+    stage.deliverAll(delivered);
 
     await expect.poll(() => delivered.length, { timeout: 10_000 }).toBe(4);
     expect(delivered.sort()).toEqual(idsOf([behind, dueToo, reportedToo, later]).sort());

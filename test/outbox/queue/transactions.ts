@@ -132,16 +132,14 @@ export function testTransactions(
     "what is reported after a commit goes after it, even while another process gives it its place",
     async (stage) => {
       const visitor = stranger();
-      const other = sample("payment");
       const [first, second] = [sample("registration", visitor), sample("payment", visitor)];
       await reportIn(await begin(), stage.outbox, first);
       const placer = await begin();
       await lock(first, placer);
 
       const reported = stage.outbox.add(second);
-      await stage.add(other);
       stage.start();
-      await stage.delivers(other);
+      await stage.deliversStranger();
       await placer.end("rollback");
       await stage.delivers(first, second);
       expect(await reported).not.toBe("duplicate");
@@ -166,10 +164,7 @@ export function testTransactions(
       expect(underWay.id).toBe(second.id);
       await one.end("commit");
 
-      // Of another visitor: what is sent after it shows that the click is held back, and not late.
-      const other = sample("payment");
-      await stage.add(other);
-      await stage.delivers(other);
+      await stage.deliversStranger();
       underWay.settle({ type: "delivered" });
       await stage.delivers(first);
     },
@@ -228,9 +223,7 @@ export function testTransactions(
       const underWay = await stage.handOver(sample("registration", visitor));
       await host.end("commit");
 
-      const other = sample("payment");
-      await stage.add(other);
-      await stage.delivers(other);
+      await stage.deliversStranger();
       await expect.poll(() => sql(`select id from $queued where id = '${first.id}'`)).toHaveLength(1);
       underWay.settle({ type: "delivered" });
       await stage.delivers(first);
@@ -262,10 +255,8 @@ export function testTransactions(
       await lock(payment, placer);
 
       const cancelled = stage.outbox.cancel(payment.id);
-      const other = sample("payment");
       stage.start();
-      await stage.add(other);
-      await stage.delivers(other);
+      await stage.deliversStranger();
       await placer.end("rollback");
       expect(await cancelled).toBe("cancelled");
     },
