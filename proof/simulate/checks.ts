@@ -115,13 +115,11 @@ function checkTaken(ledger: Ledger, { name, ends, wasTaken }: EventRecord): void
 }
 
 /** An event ends once, but one that was given up for a stalled process may yet be delivered. */
-function checkEnds(
-  ledger: Ledger,
-  { name, ends, deadCode, isToldEarly, isToldTwice }: EventRecord,
-  by: Owner,
-): void {
-  // A process that goes on after a standstill tells of an end that another has told of.
-  if (ends.length < 2 || isToldEarly || isToldTwice || stalls.has(by)) return;
+function checkEnds(ledger: Ledger, record: EventRecord, by: Owner): void {
+  // A process that goes on after a standstill tells of an end that another one tells of, before or after it.
+  if (stalls.has(by)) record.isToldTwice = true;
+  const { name, ends, deadCode, isToldEarly, isToldTwice } = record;
+  if (ends.length < 2 || isToldEarly || isToldTwice) return;
   if (ends.length === 2 && ends[0] === "dead" && ends[1] === "delivered" && deadCode === undefined) return;
   ledger.breaks("an event ends once", `${name} is ${ends.join(", then ")}`);
 }
