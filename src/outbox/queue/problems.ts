@@ -9,7 +9,8 @@ interface Problem {
 
 /** The errors of a server's outbox, with advice if users can do something about them. */
 export function createProblems(about: {
-  outbox: "postgres" | "mysql";
+  /** `mysql`: the factory is taken to be `mysqlOutbox`. */
+  outbox: string;
   user: "role" | "user";
   /** Which tables these are: `in the schema "affiliate"`. */
   tables: string;

@@ -22,7 +22,7 @@ export interface Server extends Pick<Database, "words" | "isBusy"> {
   begin(on: Statements, isPatient: boolean): Promise<() => unknown>;
   /** The tables' version; 0: there are none. */
   versionIn(on: Statements): Promise<number>;
-  /** Runs work while no other process does. Undone if it fails and the connection is closed. */
+  /** Runs work while no other process does. If it fails, it is undone, or can be run again. */
   alone(on: Statements, work: () => Promise<void>): Promise<void>;
   statementsTo(version: number): readonly string[];
   /** What is wrong with the tables, if they must not be made. */

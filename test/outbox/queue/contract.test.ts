@@ -26,7 +26,7 @@ describeWithMariaDb("the contract in MariaDB", (database) =>
 
 function testContract<Pool>(
   name: string,
-  { create, reopen }: SqlDatabase<Pool>,
+  { create, reopen }: Pick<SqlDatabase<Pool>, "create" | "reopen">,
   { server, poolTo }: { server: () => Place; poolTo: (place: Place) => Pool },
 ): void {
   let link: Link;
