@@ -11,7 +11,9 @@ export async function startHost(adapter, place) {
   const stdio = ["ignore", "ignore", "ignore", "ipc"];
   const shop = fork("bench/others/shop.js", [JSON.stringify({ adapter, place })], { stdio });
   const failed = once(shop, "exit").then(([code, signal]) => {
-    throw new Error(`the shop with ${adapter} did not start: ${code ?? signal}`);
+    throw new Error(
+      `the shop with ${adapter} ended with ${code ?? signal}: bench/results/others.md says what it needs`,
+    );
   });
   failed.catch(() => {});
   const [{ port }] = await Promise.race([once(shop, "message"), failed]);

@@ -2,10 +2,15 @@ import { once } from "node:events";
 import { openSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
+import { doctorCommand } from "../../src/cli/doctor/command.js";
+import { outboxCommand } from "../../src/cli/outbox/command.js";
 import { textOf } from "../helpers/docs/pages.js";
+import { scratchDirectory } from "../helpers/scratch.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
+import { runCommand } from "./helpers.js";
 
 describe("the command line", () => {
   async function cli(...args: string[]) {
@@ -29,6 +34,22 @@ describe("the command line", () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(`${message}\n`);
     expect(stderr).toContain(help);
+  });
+
+  it.each([
+    ["doctor", doctorCommand, "--base-url --client-id --session --api-key-env --help -h"],
+    [
+      "outbox",
+      outboxCommand,
+      `${scratchDirectory()} status list retry --all --json --limit --url-env --help`,
+    ],
+  ])("takes any arguments of %s without failing", async (_, command, known) => {
+    const word = fc.oneof(fc.string(), fc.constantFrom(...known.split(" ")));
+    await fc.assert(
+      fc.asyncProperty(fc.array(word, { maxLength: 5 }), async (args) => {
+        expect([0, 1, 2]).toContain((await runCommand(command, args)).code);
+      }),
+    );
   });
 
   it("fails if what it prints cannot be written, unless its reader has enough", async () => {

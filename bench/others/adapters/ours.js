@@ -1,76 +1,62 @@
 const load = (entry) => import(new URL(`../../../dist/${entry}.js`, import.meta.url).href);
-const follows = ["docs/production.md#the-end-of-a-process"];
 
 /**
  * This package at its defaults: nothing is awaited, and the end is as docs/production.md shows it,
- * with `flush` for a memory outbox.
+ * with `flush` for a memory outbox. `open` gives the outbox, and what has to end after it.
  */
-async function start({ service }, outbox, { flushes = false } = {}) {
-  const { affiliate } = await load("index");
-  const logger = { warn() {}, error() {} };
-  const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, logger });
-  return {
-    track({ visitor, paymentId, email, total }) {
-      tracker.trackPayment({ paymentId, customerEmail: email, leadValue: total }, { sessionId: visitor });
-    },
-    async held() {
-      const letters = await tracker.deadLetters.list({ limit: 10_000 });
-      return letters.map(({ event }) => event.customerEmail);
-    },
-    async close() {
-      if (flushes) await tracker.flush({ timeoutMs: 5_000 });
-      await tracker.close({ timeoutMs: 5_000 });
-    },
-  };
-}
-
-export const memory = {
-  name: "memory",
-  title: "ours, memory",
-  setUp:
-    "`trackPayment()`, not awaited; by default `memoryOutbox()`. At the end `flush` and `close`, 5 s each",
-  packages: ["express-affiliate"],
-  loads: ["../../dist/index.js"],
-  follows,
+const ours = (name, { title, setUp, packages = [], entries = [] }, open) => ({
+  ...{ name, title: `ours, ${title}`, setUp },
+  packages: ["express-affiliate", ...packages],
+  loads: ["index", ...entries].map((entry) => `../../dist/${entry}.js`),
+  follows: ["docs/production.md#the-end-of-a-process"],
   async start(place) {
-    const { memoryOutbox } = await load("index");
-    return start(place, memoryOutbox(), { flushes: true });
+    const { affiliate, memoryOutbox } = await load("index");
+    const { outbox = memoryOutbox(), end } = await open(place);
+    const logger = { warn() {}, error() {} };
+    const tracker = affiliate({ baseUrl: place.service, clientId: 1, outbox, logger });
+    return {
+      track({ visitor, paymentId, email, total }) {
+        tracker.trackPayment({ paymentId, customerEmail: email, leadValue: total }, { sessionId: visitor });
+      },
+      async held() {
+        const letters = await tracker.deadLetters.list({ limit: 10_000 });
+        return letters.map(({ event }) => event.customerEmail);
+      },
+      async close() {
+        if (name === "memory") await tracker.flush({ timeoutMs: 5_000 });
+        await tracker.close({ timeoutMs: 5_000 });
+        await end?.();
+      },
+    };
   },
-};
+});
 
-export const disk = {
-  name: "disk",
-  title: "ours, disk",
+const inMemory =
+  "`trackPayment()`, not awaited; by default `memoryOutbox()`. At the end `flush` and `close`, 5 s each";
+export const memory = ours("memory", { title: "memory", setUp: inMemory }, () => ({}));
+
+const onDisk = {
+  title: "disk",
   setUp: "the same, with `diskOutbox({ directory })`. At the end `close`, 5 s",
-  packages: ["express-affiliate", "@photostructure/sqlite"],
-  loads: ["../../dist/index.js", "../../dist/disk.js"],
-  follows,
-  async start(place) {
-    const { diskOutbox } = await load("disk");
-    return start(place, diskOutbox({ directory: place.directory }));
-  },
+  ...{ packages: ["@photostructure/sqlite"], entries: ["disk"] },
 };
+export const disk = ours("disk", onDisk, async ({ directory }) => {
+  const { diskOutbox } = await load("disk");
+  return { outbox: diskOutbox({ directory }) };
+});
 
-export const postgres = {
-  name: "postgres",
-  title: "ours, Postgres",
+const inPostgres = {
+  title: "Postgres",
   setUp: "the same, with `postgresOutbox({ pool })`; pg and PostgreSQL at their defaults",
-  needs: "postgres",
-  packages: ["express-affiliate", "pg"],
-  loads: ["../../dist/index.js", "../../dist/postgres.js"],
-  follows,
-  async start(place) {
+  ...{ packages: ["pg"], entries: ["postgres"] },
+};
+export const postgres = {
+  ...ours("postgres", inPostgres, async (place) => {
     const { default: pg } = await import("pg");
     const { postgresOutbox } = await load("postgres");
     const pool = new pg.Pool({ connectionString: place.postgres });
     pool.on("error", () => {});
-    const tracking = await start(place, postgresOutbox({ pool }));
-    return {
-      ...tracking,
-      async close() {
-        await tracking.close();
-        await pool.end();
-      },
-    };
-  },
+    return { outbox: postgresOutbox({ pool }), end: () => pool.end() };
+  }),
+  needs: "postgres",
 };
