@@ -94,10 +94,10 @@ describe.each([
   });
 });
 
-describe("an outbox", () => {
-  const outboxes = files.filter((file) => file.startsWith("outbox/"));
-  it.each(outboxes)("knows no client, and runs without the contract's tests: %s", (file) => {
+it.each(files.filter((file) => file.startsWith("outbox/")))(
+  "an outbox knows no client, and runs without the contract's tests: %s",
+  (file) => {
     for (const imported of importsOf(file))
       expect(imported).not.toMatch(/^(testing\/|service\/(client|transport)\.ts$)/);
-  });
-});
+  },
+);

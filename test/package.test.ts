@@ -15,9 +15,10 @@ function packed(): string[] {
   return files.map(({ path }) => path);
 }
 
+const dist = join(inject("builtPackage"), "dist");
+
 describe("the package", () => {
   it("holds no path of the machine that built it", () => {
-    const dist = join(inject("builtPackage"), "dist");
     const files = readdirSync(dist);
     expect(files).toContain("index.js");
     for (const file of files) {
@@ -27,7 +28,7 @@ describe("the package", () => {
   });
 
   it("has the licences of the packages that are in its files, and of no others", () => {
-    const licences = readFileSync(join(inject("builtPackage"), "dist/licenses.txt"), "utf8");
+    const licences = readFileSync(join(dist, "licenses.txt"), "utf8");
     const bundled = ["htm", "preact", "zod"];
     for (const name of bundled) {
       const folder = join(root, "node_modules", name);
@@ -42,7 +43,6 @@ describe("the package", () => {
     // The name of one of its diagnostics channels, which no minifier changes.
     const marker = "undici:client:sendHeaders";
     expect(readFileSync(join(root, "node_modules/undici/lib/core/diagnostics.js"), "utf8")).toContain(marker);
-    const dist = join(inject("builtPackage"), "dist");
     const files = readdirSync(dist).filter((file) => readFileSync(join(dist, file), "utf8").includes(marker));
     expect(files).toEqual([]);
   });
@@ -66,7 +66,6 @@ describe("the package", () => {
   );
 
   it.each(["js", "cjs"])("has the gateways in files that run without any package: gateways.%s", (ending) => {
-    const dist = join(inject("builtPackage"), "dist");
     const folder = scratchDirectory();
     const copied = new Set<string>();
     function copy(file: string): void {

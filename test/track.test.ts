@@ -2,7 +2,7 @@ import express, { type RequestHandler } from "express";
 import { type AffiliateOptions, memoryOutbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import request from "supertest";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { pay } from "./helpers/pay.js";
 import { scratchDirectory } from "./helpers/scratch.js";
 import { linesLogger, startTracker } from "./helpers/tracker.js";
@@ -36,28 +36,25 @@ describe("outside production", () => {
   });
 });
 
-describe("in production", () => {
-  afterEach(() => void vi.unstubAllEnvs());
+it("in production, a line says at the start that a tracker delivers from memory, and from nowhere else", () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
   const start = (options: Partial<AffiliateOptions> = {}) => {
     const logger = linesLogger();
     startTracker({ baseUrl: "http://127.0.0.1:1", logger, ...options });
     return logger.lines;
   };
   const outbox = () => diskOutbox({ directory: scratchDirectory() });
-
-  it("a line says at the start that a tracker delivers from memory, and from nowhere else", () => {
-    expect(start()).toEqual([]);
-    vi.stubEnv("NODE_ENV", "production");
-    const line = expect.stringMatching(/^express-affiliate: events wait in memory/);
-    expect(start()).toEqual([line]);
-    expect(start({ outbox: memoryOutbox() })).toEqual([line]);
-    for (const other of [
-      { enabled: false },
-      { outbox: outbox() },
-      { outbox: outbox(), delivery: false as const },
-    ])
-      expect(start(other)).toEqual([]);
-  });
+  expect(start()).toEqual([]);
+  vi.stubEnv("NODE_ENV", "production");
+  const line = expect.stringMatching(/^express-affiliate: events wait in memory/);
+  expect(start()).toEqual([line]);
+  expect(start({ outbox: memoryOutbox() })).toEqual([line]);
+  for (const other of [
+    { enabled: false },
+    { outbox: outbox() },
+    { outbox: outbox(), delivery: false as const },
+  ])
+    expect(start(other)).toEqual([]);
 });
 
 it("a tracker hands an event to the outbox before it returns: a response that is sent then leaves after an outbox on disk has stored it", () => {

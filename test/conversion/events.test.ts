@@ -151,6 +151,9 @@ describe("events", () => {
     ["payment", { paymentId: [1] }, `${AN_ID}, got an array`],
     ["payment", { paymentId: { id: 1 } }, `${AN_ID}, got an object`],
     ["payment", { notBefore: "2026-12-01" }, "must be a valid Date, got a text of 10 characters"],
+    ["payment", { notBefore: 1_900_000_000_000 }, "must be a valid Date, got a number"],
+    ["payment", { notBefore: new Date(Number.NaN) }, "must be a valid Date, got an object (Date)"],
+    ["payment", { notBefore: new Date(now + 401 * 86_400_000) }, "must be at most 400 days from now"],
     ["click", { affiliateReference: 7 }, `must be an affiliate's reference: ${A_REFERENCE}, got a number`],
   ])("say in the host's words what is wrong with a %s of %o", (kind, fields, because) => {
     const right = kind === "payment" ? payment : ada;

@@ -1,7 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../src/service/calls.js";
 import { seeded } from "../contract/order.js";
-import { hanging, type Reply, refused, says, startDelivery, yes } from "../helpers/virtual-delivery.js";
+import {
+  hanging,
+  type Reply,
+  refused,
+  says,
+  startDelivery,
+  type VirtualOptions,
+  yes,
+} from "../helpers/virtual-delivery.js";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -14,8 +22,8 @@ async function addMany({ add }: Rig, number: number, kind: "click" | "payment" =
 }
 
 /** Delivery to a service that answers one visitor's events like this, and takes all others. */
-const startPoisoned = (reply: Reply) =>
-  startDelivery({ reply: ({ body }) => (Object(body).sessionId === "poison" ? reply : yes) });
+const startPoisoned = (reply: Reply, options: VirtualOptions = {}) =>
+  startDelivery({ reply: ({ body }) => (Object(body).sessionId === "poison" ? reply : yes), ...options });
 
 describe("an outage of the origin", () => {
   it("begins after three attempts without a connection, and pauses all endpoints; the status endpoint is asked after 1 s, a tenth of its length later, once a minute at last", async () => {
@@ -334,5 +342,53 @@ it.each([
     await rig.add("payment", { sessionId: "payer" });
     await rig.clock.pass(100);
     expect(rig.service.posts).toHaveLength(Math.min(concurrency, places + 1));
+  },
+);
+
+describe("age", () => {
+  it("kills an event whose attempt fails past `maxAgeMs` while others are taken, and no sooner", async () => {
+    const { clock, service, outbox, add, noticesOf } = startPoisoned(says(500), { maxAgeMs: HOUR_MS });
+    await add("payment", { sessionId: "poison" });
+    for (let minute = 0; minute < 80; minute++) {
+      await add("payment", { sessionId: `s${minute}` });
+      await clock.pass(MINUTE_MS);
+      if (minute < 60) expect(noticesOf("dead")).toEqual([]);
+    }
+    expect(outbox.counts()).toMatchObject({ queued: 0, dead: { expired: 1 } });
+    const [letter] = await outbox.deadLetters.list();
+    const attempts = service.posts.length - 80;
+    expect(letter).toMatchObject({ reason: "expired", status: 500, attempts });
+    expect(letter?.diedAt).toBeGreaterThan((letter?.createdAt ?? 0) + HOUR_MS);
+  });
+
+  it("kills no event while the service takes no others, however often it fails", async () => {
+    const { clock, service, add, outbox, noticesOf } = startDelivery({ reply: () => says(500) });
+    await add("registration", { clickId: "c" });
+    await clock.pass(80 * HOUR_MS);
+    expect(outbox.counts().queued).toBe(1);
+    expect(service.posts.length).toBeGreaterThan(250);
+    expect(noticesOf("paused")).toEqual([]);
+  });
+});
+
+it.each([1, 2, 3])(
+  "a service that dies behind its gateway while requests are under way, %i of them taken, costs 8 payments at most",
+  async (taken) => {
+    let requests = 0;
+    const { outbox, add, clock } = startDelivery({
+      reply: ({ method }) => {
+        if (method === "GET") return says(502);
+        requests++;
+        if (requests <= taken) return { ...yes, afterMs: 10 };
+        return { ...says(502), afterMs: requests <= 6 ? 12 : 5 };
+      },
+    });
+    for (let nth = 0; nth < 50; nth++) await add("payment", { sessionId: `s${nth}` });
+    await clock.pass(30 * SECOND_MS);
+
+    const { queued, dead } = outbox.counts();
+    expect(dead.unconfirmed).toBeGreaterThan(0);
+    expect(dead.unconfirmed).toBeLessThanOrEqual(8);
+    expect(queued).toBe(50 - taken - dead.unconfirmed);
   },
 );

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import {
   answering,
   type Behaviour,
@@ -46,23 +46,24 @@ const FAULTS: [string, FaultyServiceOptions][] = [
 ];
 
 const NO_SERVICE = "is not there";
+let run: Run;
 
-describe("a host does not notice", () => {
-  let run: Run;
-  beforeAll(async () => {
-    const services = await Promise.all(FAULTS.map(([, options]) => faultyService(options)));
-    const urls = [...services.map(({ url }) => url), `http://127.0.0.1:${await closedPort()}`];
-    run = host([urls, 40, MAX_EVENTS]);
-    expect(await run.over).toEqual({ code: 0, signal: null, stderr: "" });
-  });
+beforeAll(async () => {
+  const services = await Promise.all(FAULTS.map(([, options]) => faultyService(options)));
+  const urls = [...services.map(({ url }) => url), `http://127.0.0.1:${await closedPort()}`];
+  run = host([urls, 40, MAX_EVENTS]);
+  expect(await run.over).toEqual({ code: 0, signal: null, stderr: "" });
+});
 
-  const names = [...FAULTS.map(([name]) => name), NO_SERVICE];
-  it.each(names.map((name, nth) => [name, nth] as const))("that the service %s", (name, nth) => {
+const names = [...FAULTS.map(([name]) => name), NO_SERVICE];
+it.each(names.map((name, nth) => [name, nth] as const))(
+  "a host does not notice that the service %s",
+  (name, nth) => {
     const { grown, queued, mostSockets, ...noticed } = run.said[nth];
     expect(noticed).toEqual({ noticed: [], statuses: "", thrown: true });
     expect(queued).toBeLessThanOrEqual(MAX_EVENTS);
     // Two and a half thousand payments went by; those that are kept were there before.
     expect(grown).toBeLessThan(1_000_000);
     expect(mostSockets).toBeLessThanOrEqual(name === NO_SERVICE ? 0 : 4);
-  });
-});
+  },
+);

@@ -39,14 +39,6 @@ const affiliated = (hasAffiliate: unknown): Reply => ({ ...yes, body: { hasAffil
 const pathsOf = (calls: readonly { call: Call }[]) => calls.map(({ call }) => call.path);
 
 describe("an event whose only id is a login session's", () => {
-  it("is sent if the status endpoint knows an affiliate", async () => {
-    const { clock, service, add } = start(affiliated(true));
-    const event = await add("payment");
-    await clock.pass(1_000);
-    expect(pathsOf(service.probes)).toEqual([`/api/v1/tracking/status/${loginSessionId("0")}`]);
-    expect(service.taken).toEqual([event.id]);
-  });
-
   it.each([
     ["knows none", affiliated(false)],
     [
@@ -61,6 +53,7 @@ describe("an event whose only id is a login session's", () => {
       journal.emitter.on("skipped", (notice) => skipped.push(notice));
       const event = await add("registration");
       await clock.pass(1_000);
+      expect(pathsOf(service.probes)).toEqual([`/api/v1/tracking/status/${loginSessionId("0")}`]);
       expect(service.posts).toEqual([]);
       expect(outbox.counts().queued).toBe(0);
       expect(journal.counts.skipped["not-referred"]).toBe(1);
@@ -210,22 +203,15 @@ describe("an event whose only id is a login session's", () => {
 });
 
 describe("nothing is asked", () => {
-  it.each<[string, EventKind, Attribution]>([
+  it.each<[string, EventKind, Attribution | undefined, VirtualOptions?]>([
     ["of a visitor with a click id", "payment", { clickId: "c", sessionId: loginSessionId("1") }],
     ["of a visitor with a session of the landing page", "payment", { sessionId: "s" }],
     ["of one whose id is upper-case hex", "payment", { sessionId: "0123456789ABCDEF".repeat(4) }],
     ["before a click", "click", { sessionId: loginSessionId("1") }],
-  ])("%s", async (_name, kind, ids) => {
-    const { clock, service, add } = start(affiliated(false));
+    ["if the host wants none of it", "payment", undefined, { confirmReferral: "never" }],
+  ])("%s", async (_name, kind, ids, options) => {
+    const { clock, service, add } = start(affiliated(false), options);
     await add(kind, ids);
-    await clock.pass(1_000);
-    expect(service.probes).toEqual([]);
-    expect(service.taken).toHaveLength(1);
-  });
-
-  it("if the host wants none of it", async () => {
-    const { clock, service, add } = start(affiliated(false), { confirmReferral: "never" });
-    await add("payment");
     await clock.pass(1_000);
     expect(service.probes).toEqual([]);
     expect(service.taken).toHaveLength(1);

@@ -1,5 +1,5 @@
 import type { EventKind } from "express-affiliate";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { callsFor } from "../../src/service/calls.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 import { startDelivery, VirtualService, yes } from "../helpers/virtual-delivery.js";
@@ -50,24 +50,22 @@ function started() {
   return { ...rig, add };
 }
 
-describe("whatever throws in an attempt", () => {
-  it.each(["GET, unsent", "GET, answered", "POST, unsent", "POST, answered", "the question", "the call"])(
-    "%s: no event is sent twice, no slot stays taken, and a dead letter shows it",
-    async (seam) => {
-      const { service, outbox, delivery, add } = started();
-      for (const kind of KINDS) for (let nth = 0; nth < 10; nth++) await add(kind, seam);
-      // Before a click nothing is asked.
-      const isOfAll = !/GET|question/.test(seam);
-      const letters = await outbox.deadLetters.list();
-      expect(new Set(letters.map(({ reason }) => reason))).toEqual(new Set(["unconfirmed"]));
-      expect(letters).toHaveLength(isOfAll ? 30 : 20);
-      expect(new Set(service.taken).size).toBe(service.taken.length);
-      expect([outbox.counts().queued, delivery.inFlight]).toEqual([0, 0]);
+it.each(["GET, unsent", "GET, answered", "POST, unsent", "POST, answered", "the question", "the call"])(
+  "if %s throws, no event is sent twice, no slot stays taken, and a dead letter shows it",
+  async (seam) => {
+    const { service, outbox, delivery, add } = started();
+    for (const kind of KINDS) for (let nth = 0; nth < 10; nth++) await add(kind, seam);
+    // Before a click nothing is asked.
+    const isOfAll = !/GET|question/.test(seam);
+    const letters = await outbox.deadLetters.list();
+    expect(new Set(letters.map(({ reason }) => reason))).toEqual(new Set(["unconfirmed"]));
+    expect(letters).toHaveLength(isOfAll ? 30 : 20);
+    expect(new Set(service.taken).size).toBe(service.taken.length);
+    expect([outbox.counts().queued, delivery.inFlight]).toEqual([0, 0]);
 
-      const later = [await add("click"), await add("registration"), await add("payment")];
-      expect(later.filter((id) => !service.takenAt.has(id))).toEqual([]);
-      const { limit, lanes } = delivery.capacity();
-      expect([limit, ...lanes.map((lane) => lane.limit)]).toEqual([8, 6, 6, 6, 6]);
-    },
-  );
-});
+    const later = [await add("click"), await add("registration"), await add("payment")];
+    expect(later.filter((id) => !service.takenAt.has(id))).toEqual([]);
+    const { limit, lanes } = delivery.capacity();
+    expect([limit, ...lanes.map((lane) => lane.limit)]).toEqual([8, 6, 6, 6, 6]);
+  },
+);

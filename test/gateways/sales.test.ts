@@ -170,23 +170,21 @@ describe("paypal", () => {
   });
 });
 
-describe("lemonSqueezy", () => {
-  it("gives a renewal, whose id is not an order's", () => {
-    const invoice = parts.lemonSqueezy.order(paid, { billing_reason: "renewal" });
-    const event = (name: string, fields = {}) =>
-      gateways.lemonSqueezy(
-        parts.lemonSqueezy.event(name, paid, { ...invoice, ...fields }, "subscription-invoices"),
-      );
-    const paymentId = "subscription-invoices p1";
-    expect(event("subscription_payment_success")).toMatchObject({ payment: { paymentId, leadValue: 19.9 } });
-    const refund = { status: "refunded", refunded_amount: undefined };
-    expect(event("subscription_payment_refunded", refund)).toStrictEqual({
-      type: "refund",
-      paymentId,
-      isFull: true,
-      isDispute: false,
-      currency: "EUR",
-    });
+it("lemonSqueezy gives a renewal, whose id is not an order's", () => {
+  const invoice = parts.lemonSqueezy.order(paid, { billing_reason: "renewal" });
+  const event = (name: string, fields = {}) =>
+    gateways.lemonSqueezy(
+      parts.lemonSqueezy.event(name, paid, { ...invoice, ...fields }, "subscription-invoices"),
+    );
+  const paymentId = "subscription-invoices p1";
+  expect(event("subscription_payment_success")).toMatchObject({ payment: { paymentId, leadValue: 19.9 } });
+  const refund = { status: "refunded", refunded_amount: undefined };
+  expect(event("subscription_payment_refunded", refund)).toStrictEqual({
+    type: "refund",
+    paymentId,
+    isFull: true,
+    isDispute: false,
+    currency: "EUR",
   });
 });
 
@@ -208,23 +206,19 @@ describe("braintree", () => {
   });
 });
 
-describe("square", () => {
-  it("finds a dispute where the library's types have it, too", () => {
-    const body = JSON.stringify(bodies.square.dispute?.(paid));
-    const renamed = JSON.parse(body.replace('"object":{"dispute":', '"object":{"object":'));
-    expect(renamed.data.object).not.toHaveProperty("dispute");
-    expect(gateways.square(renamed)).toMatchObject({ paymentId: "p1", refundId: "d1", amount: 19.9 });
-  });
+it("square finds a dispute where the library's types have it, too", () => {
+  const body = JSON.stringify(bodies.square.dispute?.(paid));
+  const renamed = JSON.parse(body.replace('"object":{"dispute":', '"object":{"object":'));
+  expect(renamed.data.object).not.toHaveProperty("dispute");
+  expect(gateways.square(renamed)).toMatchObject({ paymentId: "p1", refundId: "d1", amount: 19.9 });
 });
 
-describe("razorpay", () => {
-  it("has no address if its checkout did not ask for one", () => {
-    const { event, payment } = parts.razorpay;
-    const read = (email: string) =>
-      gateways.razorpay(event("payment.captured", { payment: payment({ ...paid, email }) }));
-    expect(read("Void@razorpay.com")).not.toHaveProperty("payment.customerEmail");
-    expect(read("ada@shop.example")).toHaveProperty("payment.customerEmail", "ada@shop.example");
-  });
+it("razorpay has no address if its checkout did not ask for one", () => {
+  const { event, payment } = parts.razorpay;
+  const read = (email: string) =>
+    gateways.razorpay(event("payment.captured", { payment: payment({ ...paid, email }) }));
+  expect(read("Void@razorpay.com")).not.toHaveProperty("payment.customerEmail");
+  expect(read("ada@shop.example")).toHaveProperty("payment.customerEmail", "ada@shop.example");
 });
 
 describe("mollie", () => {

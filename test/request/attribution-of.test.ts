@@ -74,15 +74,15 @@ describe("attributionOf", () => {
     expect(found).toEqual({ clickId: "c1", sessionId: hash("sha256", "s1") });
   });
 
-  it("gives what the middleware took at entry", async () => {
+  it("gives what the middleware took at entry, as does `req.affiliate` as JSON", async () => {
     const tracker = start();
     const app = express().use(tracker);
     app.get("/", (req, res) => {
       const before = req.affiliate?.snapshot();
       req.headers.cookie = "svc_click_id=other";
-      res.json([before, tracker.attributionOf(req)]);
+      res.json([before, tracker.attributionOf(req), req.affiliate]);
     });
-    expect((await request(app).get("/").set("Cookie", cookie)).body).toEqual([ids, ids]);
+    expect((await request(app).get("/").set("Cookie", cookie)).body).toEqual([ids, ids, ids]);
   });
 
   it("warns of what is no request, and never throws", () => {
