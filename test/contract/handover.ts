@@ -8,6 +8,35 @@ import type { StageTests } from "./stage.js";
 const ANY_TEXT = '\'; drop table "events"; -- \\ %s \u{1F600} \n\t ünïcödé ';
 
 export function testHandover(it: StageTests): void {
+  it("is bound to one client id, once", async ({ outbox }) => {
+    assert.throws(() => outbox.bind(43), { code: "ERR_AFFILIATE_OUTBOX_TAKEN" });
+  });
+
+  it("stores an event once, however often it is added, and at the same moment", async (stage) => {
+    const event = sample("payment");
+
+    const outcomes = await Promise.all(Array.from({ length: 4 }, () => stage.outbox.add(event)));
+
+    assert.deepEqual(outcomes.sort(), ["duplicate", "duplicate", "duplicate", "queued"]);
+    assert.equal(await stage.outbox.add({ ...event, createdAt: event.createdAt + 1 }), "duplicate");
+    stage.hold();
+    await stage.holds(1);
+  });
+
+  it("knows an event that is under way, delivered, or resting", async (stage) => {
+    const { outbox } = stage;
+    const [delivered, resting] = [sample("payment"), sample("payment")];
+
+    const underWay = await stage.handOver(delivered);
+    assert.equal(await outbox.add(delivered), "duplicate");
+    underWay.settle({ type: "delivered" });
+    await stage.empty();
+    assert.equal(await outbox.add({ ...delivered, createdAt: delivered.createdAt + 1 }), "duplicate");
+
+    (await stage.handOver(resting)).settle(retryIn(60_000));
+    assert.equal(await outbox.add(resting), "duplicate");
+  });
+
   for (const kind of KINDS) {
     it(`sends a ${kind} as it was added, whatever its texts are`, async (stage) => {
       const added = withData(sample(kind), { customerName: ANY_TEXT });

@@ -9,7 +9,6 @@ import { testHandover } from "./handover.js";
 import { testInheritedUrgency } from "./inherited-urgency.js";
 import { testKeptForTheUrgent } from "./kept-for-the-urgent.js";
 import { testLease } from "./lease.js";
-import { testOnce } from "./once.js";
 import { testOrder } from "./order.js";
 import { testPersonalData } from "./personal-data.js";
 import { testLastingSchedule, testScheduled, testScheduledWhenFull } from "./scheduled.js";
@@ -26,7 +25,6 @@ export function testOutbox(name: string, outbox: OutboxUnderTest): void {
     const itIs = onStage(create);
     const itIsSmall = onStage(createSmall);
     const lasting = reopen && { create, reopen };
-    describe("once", () => testOnce(itIs));
     describe("sending", () => testHandover(itIs));
     describe("in order", () => testOrder(itIs));
     describe("the urgent first", () => testUrgency(itIs));

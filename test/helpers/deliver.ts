@@ -25,25 +25,40 @@ export function deliveringAll(limit?: () => number): Deliver {
 }
 
 /**
- * Binds an outbox, and makes it deliver all events. Returns the ids, in order, its notices about the storage, and
- * the errors in these.
+ * Binds an outbox, which does with its events what the test says once `start` is called. Returns the
+ * ids, in order, what was settled, and what the outbox says meanwhile.
  */
-export function run(outbox: Outbox) {
+export function watch(
+  outbox: Outbox,
+  deliver: (claim: Claim) => Promise<Verdict> | Verdict = () => ({ type: "delivered" }),
+) {
+  const handed: string[] = [];
   const delivered: string[] = [];
+  const settled: [id: string, type: Verdict["type"]][] = [];
   const said: string[] = [];
-  const errors: Error[] = [];
-  const deliver = delivering(async ({ event }) => {
-    delivered.push(event.id);
-    return { type: "delivered" };
-  });
   outbox.bind(DESTINATION);
-  outbox.start(deliver, {
-    dropped() {},
-    degraded(error) {
-      said.push("degraded");
-      errors.push(error);
+  const hand = delivering(
+    async (claim) => {
+      handed.push(claim.event.id);
+      const verdict = await deliver(claim);
+      if (verdict.type === "delivered") delivered.push(claim.event.id);
+      return verdict;
     },
-    recovered: () => said.push("recovered"),
-  });
-  return { delivered, said, errors };
+    undefined,
+    ({ id }, _, { type }) => settled.push([id, type]),
+  );
+  const start = () =>
+    outbox.start(hand, {
+      dropped: (_, reason) => said.push(`dropped ${reason}`),
+      degraded: (error) => said.push(`${(error as { code?: string }).code} ${error.message}`),
+      recovered: () => said.push("recovered"),
+    });
+  return { handed, delivered, settled, said, start };
+}
+
+/** As `watch`, and it delivers all events from now on. */
+export function run(outbox: Outbox) {
+  const { start, ...watched } = watch(outbox);
+  start();
+  return watched;
 }

@@ -1,12 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { chownSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { standStill } from "./stand-still.js";
 
 /** A server of one's own, on a free port of this machine. */
 export interface OwnServer {
@@ -61,6 +60,26 @@ export function directoryFor(name: string, { uid, gid }: Owner): string {
   const directory = mkdtempSync(join(tmpdir(), `express-affiliate-${name}-`));
   if (uid !== undefined && gid !== undefined) chownSync(directory, uid, gid);
   return directory;
+}
+
+/**
+ * Stops a process of ours, and returns when each of its threads stands still: SIGSTOP alone lets
+ * some finish what they are at.
+ */
+function standStill(pid: number): void {
+  process.kill(pid, "SIGSTOP");
+  const tasks = `/proc/${pid}/task`;
+  while (!readdirSync(tasks).every((task) => isStill(`${tasks}/${task}/stat`)));
+}
+
+function isStill(stat: string): boolean {
+  try {
+    // Stopped, or ended. The state comes after the program's name, which is in brackets.
+    return /^.*\) [TZX] /.test(readFileSync(stat, "latin1"));
+  } catch {
+    // It has ended.
+    return true;
+  }
 }
 
 /** Starts a server. `ready`: what it says once it takes connections. `directory` goes with it. */

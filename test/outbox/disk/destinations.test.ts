@@ -2,8 +2,8 @@ import type { OutboxEvent } from "express-affiliate";
 import { expect, onTestFinished, test } from "vitest";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { until } from "../../contract/recorder.js";
-import { DESTINATION, sample, scheduledSample, withData } from "../../contract/samples.js";
-import { delivering } from "../../helpers/deliver.js";
+import { sample, scheduledSample, withData } from "../../contract/samples.js";
+import { run } from "../../helpers/deliver.js";
 import { appending, DELIVERED, diskOf, settleAll, someOf } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
@@ -26,21 +26,14 @@ test("the disk outbox sheds a click of another client id for a payment if its ow
 test("the disk outbox hands out its own client id's events alone if it was asked for something before it was bound", async () => {
   const directory = scratchDirectory();
   const disk = diskOf({}, directory);
-  await disk.append(forOld(sample("payment")), sample("payment"));
-  const handed: number[] = [];
+  const own = sample("payment");
+  await disk.append(forOld(sample("payment")), own);
   const outbox = diskOutbox({ directory });
   onTestFinished(() => outbox.close());
   outbox.counts();
-  outbox.bind(DESTINATION);
-  outbox.start(
-    delivering(async ({ event }) => {
-      handed.push(event.destination);
-      return DELIVERED;
-    }),
-    { dropped() {}, degraded() {}, recovered() {} },
-  );
+  const { handed } = run(outbox);
   await until(() => outbox.counts().queued === 0, "it was not delivered");
-  expect(handed).toEqual([DESTINATION]);
+  expect(handed).toEqual([own.id]);
 });
 
 test("the disk outbox sheds nothing for an event that will not fit all the same", async () => {

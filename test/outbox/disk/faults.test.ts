@@ -71,7 +71,7 @@ test("the disk outbox goes on in memory if the file cannot be written any more, 
   await until(() => delivered.length === 2, "nothing was delivered");
   expect(delivered).toEqual([click.id, payment.id]);
   // The file was lost with its directory: that is said, too.
-  expect(codes).toEqual([
+  expect(codes()).toEqual([
     "ERR_AFFILIATE_DISK_UNUSABLE",
     "ERR_AFFILIATE_DISK_REPLACED",
     "recovered",
@@ -103,12 +103,12 @@ test.skipIf(!isRoot)(
     expect(outcomes).toContain("in-memory");
     answer.resolve(DELIVERED);
     await until(() => delivered.includes(first.id), "nothing was delivered");
-    expect(codes).toEqual(["ERR_AFFILIATE_DISK_FULL"]);
+    expect(codes()).toEqual(["ERR_AFFILIATE_DISK_FULL"]);
     expect(outbox.counts().trouble).toContain("no space is left");
 
     rmSync(join(directory, "filler"));
     await until(() => delivered.length === added.length + 1, "not all was delivered");
-    expect(codes).toEqual(["ERR_AFFILIATE_DISK_FULL", "recovered"]);
+    expect(codes()).toEqual(["ERR_AFFILIATE_DISK_FULL", "recovered"]);
     expect([...delivered].sort()).toEqual([first.id, ...added].sort());
     expect(await outbox.add(first)).toBe("duplicate");
   },
@@ -125,14 +125,14 @@ test.skipIf(!isRoot)(
 
     expect(await outbox.add(event)).toBe("in-memory");
     expect(outbox.durable).toBe(false);
-    expect(codes).toEqual(["ERR_AFFILIATE_DISK_FULL"]);
+    expect(codes()).toEqual(["ERR_AFFILIATE_DISK_FULL"]);
     const trouble = expect.stringContaining("no space is left");
     expect(outbox.counts()).toMatchObject({ queued: 1, trouble });
 
     rmSync(join(directory, "filler"));
     await until(() => delivered.length === 1, "nothing was delivered");
-    await until(() => codes.includes("recovered"), "it did not say that it works again");
-    expect(codes).toEqual(["ERR_AFFILIATE_DISK_FULL", "recovered"]);
+    await until(() => codes().includes("recovered"), "it did not say that it works again");
+    expect(codes()).toEqual(["ERR_AFFILIATE_DISK_FULL", "recovered"]);
     expect(outbox.durable).toBe(true);
   },
 );
@@ -174,13 +174,13 @@ test("the disk outbox goes on if its file is full before its bounds are reached:
   let nth = 0;
   const { outbox, codes, start } = watched({ maxBytes: MIB }, () => verdicts[nth++ % 3] as Verdict);
   start();
-  for (let round = 0; round < 100 && !codes.includes("ERR_AFFILIATE_DISK_FULL"); round++) {
+  for (let round = 0; round < 100 && !codes().includes("ERR_AFFILIATE_DISK_FULL"); round++) {
     // A click has two addresses of up to 2,048 characters.
     const events = Array.from({ length: 20 }, () => largeSample("click", 300 + 200 * (round % 20)));
     await Promise.all(events.map((event) => outbox.add(event)));
   }
-  expect(codes).toContain("ERR_AFFILIATE_DISK_FULL");
-  await until(() => codes.includes("recovered"), "it did not say that it works again");
+  expect(codes()).toContain("ERR_AFFILIATE_DISK_FULL");
+  await until(() => codes().includes("recovered"), "it did not say that it works again");
   expect(await outbox.add(sample("payment"))).toBe("queued");
 });
 

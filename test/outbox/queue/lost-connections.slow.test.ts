@@ -6,7 +6,7 @@ import type { Verdict } from "../../../src/outbox/outbox.js";
 import { retryIn } from "../../contract/recorder.js";
 import { sample } from "../../contract/samples.js";
 import { REJECTED } from "../../contract/stage.js";
-import { delivering } from "../../helpers/deliver.js";
+import { watch } from "../../helpers/deliver.js";
 import { around as aroundMysql, describeWithMariaDb } from "../../helpers/mysql.js";
 import { around as aroundPostgres, describeWithPostgres } from "../../helpers/postgres.js";
 
@@ -80,33 +80,21 @@ function isNoOutage(create: (cut: Cut) => Promise<Outbox>): void {
       }
       const cut: Cut = { text, when, isDue: false };
       const outbox = await create(cut);
-      const handed: string[] = [];
-      const told: [string, Verdict["type"]][] = [];
-      const said: string[] = [];
-      const deliver = delivering(
-        async ({ event, interrupted }) => {
-          expect(interrupted).toBe(false);
-          handed.push(event.id);
-          return verdictOn(event);
-        },
-        undefined,
-        ({ id }, _, { type }) => told.push([id, type]),
-      );
-      outbox.start(deliver, {
-        dropped: () => said.push("dropped"),
-        degraded: (error) => said.push(error.message),
-        recovered: () => said.push("recovered"),
+      const { handed, settled, said, start } = watch(outbox, ({ event, interrupted }) => {
+        expect(interrupted).toBe(false);
+        return verdictOn(event);
       });
+      start();
       cut.isDue = true;
 
       const events = [taken, refused, postponed];
       const outcomes = await Promise.all(events.map((event) => outbox.add(event)));
 
       expect(outcomes).toEqual(["queued", "queued", "queued"]);
-      await expect.poll(() => told.length).toBe(4);
+      await expect.poll(() => settled.length).toBe(4);
       expect(cut.isDue).toBe(false);
       expect([...handed].sort()).toEqual([...events, postponed].map(({ id }) => id).sort());
-      expect(new Set(told)).toEqual(
+      expect(new Set(settled)).toEqual(
         new Set([
           [taken.id, "delivered"],
           [refused.id, "dead"],
