@@ -1,7 +1,7 @@
 import { type EventKind, notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
 import { byKind } from "../../conversion/kinds.js";
 import { earliestOf, type OutboxCounts, type QueuedOfKind, withScheduled } from "../counts.js";
-import type { DeathReason } from "../dead-letters.js";
+import { DEATH_REASONS, type DeathReason } from "../dead-letters.js";
 import type { Scope } from "./database.js";
 
 /** How many there are of one client id, of one kind, that wait or died in the same way. */
@@ -114,7 +114,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, scope: S
 }
 
 export const isDead = ({ name }: Pick<CountRow, "name">): boolean =>
-  name !== "queued" && name !== "scheduled";
+  (DEATH_REASONS as readonly string[]).includes(name);
 
 /** An outbox's `counts()`, without what waits in memory. */
 export function countsOf(all: readonly CountRow[], scope: Scope): Omit<OutboxCounts, "trouble"> {

@@ -5,8 +5,8 @@ import { objectFromJson } from "../../shared/json.js";
 import { type History, UNTRIED } from "../outbox.js";
 
 /**
- * The states of an event: see README.md. Statements compare the numbers: up to `QUEUED` an event
- * may be sent, up to `DEAD` its row has all of it, and of one that is `DONE` the id alone.
+ * The states of an event: see README.md. Statements compare the numbers: up to `DEAD`, its row has
+ * all of an event, and of one that is `DONE` the id alone.
  */
 export const NEW = 0;
 export const QUEUED = 1;
