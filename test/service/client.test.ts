@@ -2,6 +2,7 @@ import { ArgumentError, NoAnswerError, TrackingApiError, type TrackingClient } f
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anyCharacter } from "../helpers/any-character.js";
+import { closedPort } from "../helpers/faulty-service.js";
 import { pay } from "../helpers/pay.js";
 import { startService } from "../helpers/service.js";
 import { API_KEY, startTracker } from "../helpers/tracker.js";
@@ -150,15 +151,16 @@ describe("client", () => {
     expect(error).toMatchObject({ code: "ERR_AFFILIATE_API", status, ...expected });
   });
 
-  it("says whether the request had left when no answer came", async () => {
+  it("says whether the request had left when no answer came, and why, with the code of an error that has no message", async () => {
     const { client } = await clientOf((_, res) => void res.destroy());
     const error = await client.status("s1").catch((thrown) => thrown);
     expect(error).toBeInstanceOf(NoAnswerError);
     expect(error).toMatchObject({ code: "ERR_AFFILIATE_NO_ANSWER", requestSent: true });
     expect(error.cause).toBeInstanceOf(Error);
 
-    const unreachable = startTracker({ baseUrl: "http://127.0.0.1:1" }).client;
-    await expect(unreachable.status("s1")).rejects.toMatchObject({ requestSent: false });
+    const unreachable = startTracker({ baseUrl: `http://localhost:${await closedPort()}` }).client;
+    const message = expect.stringMatching(/was not sent: .*ECONNREFUSED/);
+    await expect(unreachable.status("s1")).rejects.toMatchObject({ requestSent: false, message });
   });
 
   it("holds up no event, however many calls wait for an answer", async () => {
