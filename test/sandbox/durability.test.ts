@@ -126,11 +126,6 @@ test("the sandbox leaves alone a file that is something else", async () => {
   expect(await modesIn(dirname(text))).toEqual({ "notes.txt": 0o644 });
 });
 
-test("the sandbox names the file and the reason when it cannot be opened", async () => {
-  const file = temporaryFile("no/such/folder.db");
-  await expect(startSandbox({ file })).rejects.toThrow(`sandbox: ${file} ENOENT: no such file or directory`);
-});
-
 test("what was recorded before a line that was cut, and after it, is there", async () => {
   const file = temporaryFile();
   const ledger = openLedger(await openJournal(file));
