@@ -8,6 +8,9 @@ import { expectRejected, expectUnharmed, inShape, shapes, testTransactions } fro
 
 describeWithPostgres("postgresOutbox in the host's own transaction", (database) => {
   const { create, reopen, sql, begin } = database;
+  /** The connections that wait for a lock. */
+  const waiting = () =>
+    sql("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'");
 
   testTransactions(database, {
     isolations: ["read committed", "repeatable read", "serializable"],
@@ -41,9 +44,7 @@ describeWithPostgres("postgresOutbox in the host's own transaction", (database) 
       await placer.run(`update ${schema}.events set state = 1, visitor = 'v'`);
 
       const erased = outbox.erase({ email: "bob@shop.example" });
-      const waits =
-        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-      await expect.poll(() => sql(waits)).toHaveLength(1);
+      await expect.poll(waiting).toHaveLength(1);
       await placer.run(
         `insert into ${schema}.queues (visitor, destination, head, place, urgency, endpoint, tried, turn, due_at)
        select visitor, destination, seq, 0, 3, 3, 0, 3, 1 from ${schema}.events`,
@@ -95,13 +96,7 @@ describeWithPostgres("postgresOutbox in the host's own transaction", (database) 
         expect(await outbox.add(event, one)).toBe("queued");
         // It waits for the end of the first.
         const concurrent = outbox.add(event, { transaction: inShape(two, shape) });
-        await expect
-          .poll(() =>
-            sql(
-              "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-            ),
-          )
-          .toHaveLength(1);
+        await expect.poll(waiting).toHaveLength(1);
         await one.end("commit");
         expect(await concurrent).toBe("duplicate");
         expect(await outbox.add(event, { transaction: inShape(three, shape) })).toBe("duplicate");

@@ -91,19 +91,6 @@ export function testTransactions(
     },
   );
 
-  testOnStage(
-    "what is reported after a commit goes after it, even if no process has looked meanwhile",
-    async (stage) => {
-      const visitor = stranger();
-      const [first, second] = [sample("registration", visitor), sample("payment", visitor)];
-      await reportIn(await begin(), stage.outbox, first);
-      await stage.add(second);
-
-      stage.start();
-      await stage.delivers(first, second);
-    },
-  );
-
   /** Has an event be another process's, as one that is giving it its place. */
   async function lock({ id }: OutboxEvent, { run }: HostTransaction): Promise<void> {
     const [{ seq }] = await sql(`select seq from $t.events where id = '${id}'`);
