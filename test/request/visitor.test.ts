@@ -159,6 +159,19 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     expect(await peek("xsvc_click_id=c1")).toEqual({});
   });
 
+  it("takes from `session` a string that can be an id, and nothing else", async () => {
+    let said: unknown;
+    const { peek } = await appWith({ session: () => said as string });
+    await fc.assert(
+      fc.asyncProperty(fc.anything(), async (anything) => {
+        said = anything;
+        const usable = typeof anything === "string" && VISITOR_ID.test(anything) && anything !== "null";
+        expect(await peek()).toEqual(usable ? { sessionId: anything } : {});
+      }),
+      { numRuns: 60 },
+    );
+  });
+
   it.each<[unknown, string?]>([
     ...[undefined, null, "", ".", "..", "a b", "x".repeat(257)].map((said): [unknown] => [said]),
     ...["undefined", "null", "NaN", "[object Object]"].map((text): [unknown, string] => [
