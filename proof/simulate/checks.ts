@@ -71,6 +71,8 @@ function checkHeld(ledger: Ledger, { kind, name, requests, retries }: EventRecor
 
 /** One attempt at a time for each visitor, of processes that live and have not stood still. */
 function checkAlone(ledger: Ledger, record: EventRecord, other: EventRecord, request: Request): void {
+  // A process that stood still has delivered it, while another one that took it over tries it, too.
+  if (other !== record && other.ends.includes("delivered")) return;
   for (const earlier of other.requests) {
     if (earlier === request || earlier.end || !earlier.sender.isAlive) continue;
     if (hasStoodStillSince(earlier.sender, earlier.sentAt)) continue;

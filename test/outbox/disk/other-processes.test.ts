@@ -5,6 +5,7 @@ import { createOwnerLocks } from "../../../src/outbox/disk/file/owner-locks.js";
 import { useOneCopy } from "../../../src/outbox/disk/file/sqlite.js";
 import type { DiskClaim } from "../../../src/outbox/disk/store/calls.js";
 import { LOOKS_WITHOUT_LOCK } from "../../../src/outbox/disk/store/owners.js";
+import { UNTRIED, type Verdict } from "../../../src/outbox/outbox.js";
 import { personalEventOf } from "../../../src/outbox/personal-data.js";
 import { sample, stranger } from "../../contract/samples.js";
 import { DELIVERED, diskOf, disksOf, engine, idsOf, REJECTED } from "../../helpers/disk-store.js";
@@ -63,6 +64,26 @@ test("a late delivery of an event that was retried into its visitor's other queu
 
   await one.settle(claim, DELIVERED);
   expect(idsOf(await other.claim(2))).toEqual([later.id]);
+});
+
+test("a verdict of a claim that another process took over ends no later claim of the same event", async () => {
+  let now = Date.now();
+  const [one, other] = disksOf(["one", "other"], { ended: new Set(["one"]), time: () => now });
+  await one.append(sample("registration"));
+  const [lost] = (await one.claim(1)) as [DiskClaim];
+  for (let look = 0; look <= LOOKS_WITHOUT_LOCK; look++, now += 500) await other.store.look();
+  const [taken] = (await other.claim(1)) as [DiskClaim];
+  const retried: Verdict = { type: "retry", inMs: 0, history: UNTRIED };
+  await other.settle(taken, retried);
+  const [anew] = (await one.claim(1)) as [DiskClaim];
+
+  for (const verdict of [retried, { type: "release" }, REJECTED] satisfies Verdict[]) {
+    await one.settle(lost, verdict);
+    expect(await other.claim(1)).toEqual([]);
+    expect((await one.counts()).queued).toBe(1);
+  }
+  await one.settle(anew, REJECTED);
+  expect((await one.counts()).queued).toBe(0);
 });
 
 test("a process's next thread keeps the claims that its host knows, and gives back the rest untried", async () => {

@@ -92,9 +92,12 @@ export function createStore(
     append: (all: readonly [OutboxEvent][]) => space.append(all.map(([event]) => event)),
   };
 
-  /** Its number may be another one by now: that of the file before. */
+  /** Its number may be another one by now: that of the file before. A later claim is due later. */
   function ownClaim(claimed: Claimed): QueueClaim {
-    const known = [...queue.underWay.values()].find(({ event }) => event.id === claimed.event.id);
+    const { event, dueAt } = claimed;
+    const known = [...queue.underWay.values()].find(
+      (each) => each.event.id === event.id && each.dueAt === dueAt,
+    );
     return known ?? unleased(claimed as DiskClaim);
   }
 
