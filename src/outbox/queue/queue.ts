@@ -10,8 +10,7 @@ import { type CountRow, type Counts, changeOf, storedChange } from "./counts.js"
 import type { Database, Scope, Statements } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createEnqueue, type Enqueued, type Incoming } from "./enqueue.js";
-import type { TwoClocks } from "./leases.js";
-import { createLeases, createServerClock, type UnderWay } from "./leases.js";
+import { createLeases, createServerClock, type TwoClocks, type UnderWay } from "./leases.js";
 import { createPersonal } from "./personal.js";
 import { createQueues } from "./queues.js";
 import { CLAIMED } from "./ranks.js";

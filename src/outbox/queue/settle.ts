@@ -124,9 +124,10 @@ export function createSettle(
     const effects: Effect[] = [];
     for (const each of settled) {
       const [claim, verdict] = each;
-      const { seq } = claim;
+      const { seq, event } = claim;
       const isTheOwn = owned.has(each);
-      const row = rows.find((lost) => lost.seq === seq);
+      // In a file that has replaced a damaged one, its number may be another event's.
+      const row = rows.find((lost) => lost.seq === seq && lost.id === event.id);
       if (verdict.type === "delivered") {
         // A delivery counts even if another process has the event by now.
         const isOpen = row?.state === QUEUED || (row?.state === DEAD && row.reason === "unconfirmed");

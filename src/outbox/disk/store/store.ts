@@ -2,8 +2,7 @@ import type { OutboxEvent } from "../../../conversion/events.js";
 import type { Verdict } from "../../outbox.js";
 import { type CountRow, createCounts } from "../../queue/counts.js";
 import { Scope } from "../../queue/database.js";
-import type { QueueClaim } from "../../queue/leases.js";
-import { clockOfAllThreads, type Moment, type TwoClocks } from "../../queue/leases.js";
+import { clockOfAllThreads, type Moment, type QueueClaim, type TwoClocks } from "../../queue/leases.js";
 import { createQueue } from "../../queue/queue.js";
 import { SHARE_OF_DEAD_LETTERS } from "../../shedding.js";
 import { createDialect } from "../file/dialect.js";
@@ -92,13 +91,15 @@ export function createStore(
     append: (all: readonly [OutboxEvent][]) => space.append(all.map(([event]) => event)),
   };
 
-  /** Its number may be another one by now: that of the file before. A later claim is due later. */
+  /**
+   * The event may have another number by now, in another file. If another process had it meanwhile,
+   * and this one has claimed it again, that is another claim: its `dueAt` differs.
+   */
   function ownClaim(claimed: Claimed): QueueClaim {
-    const { event, dueAt } = claimed;
-    const known = [...queue.underWay.values()].find(
-      (each) => each.event.id === event.id && each.dueAt === dueAt,
-    );
-    return known ?? unleased(claimed as DiskClaim);
+    const { event, dueAt, seq } = claimed;
+    const known = [...queue.underWay.values()].find((each) => each.event.id === event.id);
+    if (known?.dueAt === dueAt) return known;
+    return unleased({ ...(claimed as DiskClaim), seq: known?.seq ?? seq });
   }
 
   function destinations(): number[] {

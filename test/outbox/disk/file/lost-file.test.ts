@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
 import { dueIn } from "../../../../src/outbox/counts.js";
-import type { Verdict } from "../../../../src/outbox/outbox.js";
-import { UNTRIED } from "../../../../src/outbox/outbox.js";
+import type { DiskClaim } from "../../../../src/outbox/disk/store/calls.js";
+import { UNTRIED, type Verdict } from "../../../../src/outbox/outbox.js";
 import { clicksOf } from "../../../contract/clicks.js";
 import { until } from "../../../contract/recorder.js";
 import { DESTINATION, LONG_MS, sample, scheduledSample, stranger } from "../../../contract/samples.js";
@@ -257,6 +257,19 @@ test.each([
   expect(said[1]).toBe("recovered");
   await until(() => outbox.counts().queued === 0, "not all was delivered");
   expect(readdirSync(directory).filter((name) => name.endsWith("Z"))).toHaveLength(1);
+});
+
+test("a verdict of an event whose file is gone ends no event that has its number in the new file", async () => {
+  const [disk, anew] = [diskOf(), diskOf()];
+  await disk.append(...someOf("payment", 2));
+  const [delivered, dead] = (await disk.claim(2)) as [DiskClaim, DiskClaim];
+  disk.store.use(anew);
+  await disk.append(...someOf("payment", 2));
+
+  await disk.settle(delivered, DELIVERED);
+  await disk.settle(dead, REJECTED);
+
+  expect(await disk.claim(3)).toHaveLength(2);
 });
 
 test("the disk outbox lists, evicts and keeps dead letters beside one that cannot be read", async () => {
