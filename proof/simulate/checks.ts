@@ -71,7 +71,8 @@ function checkHeld(ledger: Ledger, { kind, name, requests, retries }: EventRecor
 
 /** One attempt at a time for each visitor, of processes that live and have not stood still. */
 function checkAlone(ledger: Ledger, record: EventRecord, other: EventRecord, request: Request): void {
-  // A process that stood still has delivered it, while another one that took it over tries it, too.
+  // A late verdict has delivered it, and the process that took it over meanwhile still tries it. That
+  // no two attempts at one event overlap was checked when the second was sent.
   if (other !== record && other.ends.includes("delivered")) return;
   for (const earlier of other.requests) {
     if (earlier === request || earlier.end || !earlier.sender.isAlive) continue;
@@ -118,8 +119,8 @@ function checkTaken(ledger: Ledger, { name, ends, wasTaken }: EventRecord): void
 
 /** An event ends once, but one that was given up for a stalled process may yet be delivered. */
 function checkEnds(ledger: Ledger, record: EventRecord, by: Owner): void {
-  // A process that goes on after a standstill tells of an end that another one tells of, before or after it.
-  if (stalls.has(by)) record.isToldTwice = true;
+  // It stood still since the event came: another process may have ended it, too, before or after.
+  if (hasStoodStillSince(by, record.acceptedAt)) record.isToldTwice = true;
   const { name, ends, deadCode, isToldEarly, isToldTwice } = record;
   if (ends.length < 2 || isToldEarly || isToldTwice) return;
   if (ends.length === 2 && ends[0] === "dead" && ends[1] === "delivered" && deadCode === undefined) return;
