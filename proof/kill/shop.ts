@@ -21,8 +21,8 @@ export interface Place {
 }
 
 /**
- * Proves it for each outbox of the list. A process that a proof has started from its own file, with
- * an argument, takes its part instead.
+ * Runs a proof for each outbox of the list. If there is an argument, a proof has started this process
+ * from its own file: it takes its part in that instead.
  */
 export async function proveEach<Argument>(
   outboxes: string,

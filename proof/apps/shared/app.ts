@@ -34,7 +34,7 @@ export interface App {
   walk(walk: Walk): Promise<void>;
 }
 
-/** A database's address as apps take it that want its parts, by either name of the user. */
+/** The parts of a database's address, for apps that want them. They name the user in one of two ways. */
 export function partsOf(databaseUrl: string) {
   const { hostname, port, pathname, username } = new URL(databaseUrl);
   const user = { DB_USER: username, DB_USERNAME: username, DB_PASSWORD: "none" };

@@ -4,6 +4,7 @@ import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
 import { dueIn } from "../../../../src/outbox/counts.js";
 import type { DiskClaim } from "../../../../src/outbox/disk/store/calls.js";
+import { LOOKS_WITHOUT_LOCK } from "../../../../src/outbox/disk/store/owners.js";
 import { UNTRIED, type Verdict } from "../../../../src/outbox/outbox.js";
 import { clicksOf } from "../../../contract/clicks.js";
 import { until } from "../../../contract/recorder.js";
@@ -13,6 +14,7 @@ import {
   DELIVERED,
   type Disk,
   diskOf,
+  disksOf,
   openDisk,
   overwrite,
   REJECTED,
@@ -270,6 +272,27 @@ test("a verdict of an event whose file is gone ends no event that has its number
   await disk.settle(dead, REJECTED);
 
   expect(await disk.claim(3)).toHaveLength(2);
+});
+
+test("a late delivery counts after the event has got another number in another file", async () => {
+  const [one, other] = disksOf(["one", "other"], { ended: new Set(["one"]) });
+  const here = diskOf();
+  await here.append(...someOf("payment", 3));
+  await one.append(sample("registration"));
+  const [late] = (await one.claim(1)) as [DiskClaim];
+  for (let look = 0; look <= LOOKS_WITHOUT_LOCK; look++) await other.store.look();
+  const [taken] = (await other.claim(1)) as [DiskClaim];
+  await other.settle(taken, { type: "retry", inMs: 0, history: UNTRIED });
+  expect(await one.claim(1)).toHaveLength(1);
+  one.store.use(here);
+  await one.store.copyFrom(one.db);
+  const waiting = () => here.db.prepare("select id from events where state = 1").all();
+  expect(waiting()).toHaveLength(4);
+
+  await one.settle(late, DELIVERED);
+
+  expect(waiting()).toHaveLength(3);
+  expect(waiting()).not.toContainEqual({ id: late.event.id });
 });
 
 test("the disk outbox lists, evicts and keeps dead letters beside one that cannot be read", async () => {
