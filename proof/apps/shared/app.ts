@@ -34,7 +34,7 @@ export interface App {
   walk(walk: Walk): Promise<void>;
 }
 
-/** The parts of a database's address, for apps that want them. They name the user in one of two ways. */
+/** The parts of a database's address. Apps have one of two names for the user. */
 export function partsOf(databaseUrl: string) {
   const { hostname, port, pathname, username } = new URL(databaseUrl);
   const user = { DB_USER: username, DB_USERNAME: username, DB_PASSWORD: "none" };

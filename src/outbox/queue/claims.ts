@@ -101,7 +101,7 @@ export function createClaims(
     if (steps.has(HAS_RESTED)) await chores.endRests();
   }
 
-  /** Chooses at most `most` visitors, in the order of the candidates, for whose heads a lane has a place. */
+  /** Chooses visitors whose heads a lane has a place for, in the candidates' order, at most `most`. */
   function choose(candidates: readonly Candidate[], scans: readonly Scan[], most: number) {
     const chosen = new Map<string, Chosen>();
     for (const candidate of candidates) {

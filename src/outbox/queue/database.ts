@@ -62,7 +62,7 @@ export interface Words {
   readonly events: string;
   readonly queues: string;
   readonly migrations: string;
-  /** Milliseconds since the epoch, by the database's clock: of the statement, or of the transaction's begin. */
+  /** The database's time at the begin of the statement or of the transaction, in ms since the epoch. */
   readonly now: string;
   /** After a `select`: locks its rows. Empty if transactions exclude each other. */
   readonly forUpdate: string;

@@ -32,7 +32,7 @@ export function momentBy(clock: TwoClocks = clockOfAllThreads): Moment {
 // Chosen: a share of the lease. The rest allows for clocks that do not run alike.
 const SAFE_SHARE = 0.9;
 
-/** Whether a process may trust a lease that it asked for then: by both clocks. */
+/** Whether a process may still trust a lease that it asked for at `since`, by both clocks. */
 export function isLeasedSince(since: Moment, leaseMs: number, clock?: TwoClocks): boolean {
   const { wall, monotonic } = momentBy(clock);
   return Math.max(wall - since.wall, monotonic - since.monotonic) < SAFE_SHARE * leaseMs;

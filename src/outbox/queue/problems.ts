@@ -9,7 +9,7 @@ interface Problem {
 
 /** The errors of a server's outbox, with advice if users can do something about them. */
 export function createProblems(about: {
-  /** `mysql`: the factory is taken to be `mysqlOutbox`. */
+  /** Such as `mysql`: then the factory is `mysqlOutbox`, and its guide docs/mysql.md. */
   outbox: string;
   user: "role" | "user";
   /** Which tables these are: `in the schema "affiliate"`. */

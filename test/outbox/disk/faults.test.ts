@@ -196,6 +196,6 @@ test("the disk outbox holds an event for as long as its attempt lasts, as its th
   const claim = await handed;
   const began = performance.now();
 
-  await until(() => performance.now() - began > 1_200 && claim.isLeased?.() === true, "it was not held");
+  await until(() => performance.now() - began > 1_200 && claim.isLeased?.() === true, "it was not leased");
   end(DELIVERED);
 });

@@ -36,7 +36,7 @@ export interface TransactionOutcome {
   readonly results: readonly unknown[];
   /** What there is after it, of all client ids. */
   readonly counts: readonly CountRow[];
-  /** By the ids of claimed events: when the lease, or its renewal, was asked for; `undefined`: not held. */
+  /** By a claimed event's id: when the lease or its renewal was asked for; `undefined`: no lease. */
   readonly leases: ReadonlyMap<string, Moment | undefined>;
   readonly dropped: readonly Dropped[];
   /** With the file. */
