@@ -1,8 +1,7 @@
 import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
 import { priorityOf } from "../../conversion/kinds.js";
 import { endpointOf } from "../../service/endpoints.js";
-import type { History } from "../outbox.js";
-import { CLICKS_OF_A_VISITOR } from "../outbox.js";
+import { CLICKS_OF_A_VISITOR, type History } from "../outbox.js";
 import type { Database, Statements, Value } from "./database.js";
 import { createPlaces, type Place } from "./places.js";
 import { CLAIMED, endpointNumber, RESTING, rankInSql, rankOf } from "./ranks.js";
