@@ -30,6 +30,7 @@ interface Taken extends Chosen {
 const CLAIMED_AT_ONCE = 200;
 // So many more are read: another process may claim the first ones meanwhile.
 const MORE = 24;
+const MOST_ROUNDS = 2;
 
 /** What there is to do before a claim, by the negative step of its row among the candidates. */
 const [HAS_NEW, HAS_RESTED, HAS_LEFT, TIME] = [-4, -3, -2, -1];
@@ -122,7 +123,7 @@ export function createClaims(
       await doChores(rest);
       rest = (await candidatesOf(scans)).filter(({ step }) => step >= 0);
     }
-    while (rest.length > 0) {
+    for (let round = 1; rest.length > 0; round++) {
       const chosen = choose(rest, scans, limit - taken.size);
       if (chosen.size === 0) break;
       const heads = await takeHeads(chosen);
@@ -131,8 +132,8 @@ export function createClaims(
         if (row) taken.set(visitor, { ...each, row });
         else each.place.left++;
       }
-      // Another process was faster: the next ones. Otherwise two would have the rate of one.
-      const isSlower = heads.size < chosen.size;
+      // Another process was faster: the next ones, or two would have the rate of one. But what is taken waits meanwhile.
+      const isSlower = heads.size < chosen.size && (round < MOST_ROUNDS || taken.size === 0);
       rest = isSlower ? rest.filter(({ visitor }) => !chosen.has(visitor)) : [];
     }
     const all = [...taken.values()].sort(
