@@ -132,7 +132,8 @@ export function createClaims(
         if (row) taken.set(visitor, { ...each, row });
         else each.place.left++;
       }
-      // Another process was faster: the next ones, or two would have the rate of one. But what is taken waits meanwhile.
+      // Another process was faster: the next ones, or two would have the rate of one. But no more than
+      // once, if something is taken: it waits meanwhile.
       const isSlower = heads.size < chosen.size && (round < MOST_ROUNDS || taken.size === 0);
       rest = isSlower ? rest.filter(({ visitor }) => !chosen.has(visitor)) : [];
     }
