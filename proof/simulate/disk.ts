@@ -41,7 +41,7 @@ export interface VirtualSpool {
 
 const STATEMENTS_OF_A_TRANSACTION = 10;
 export const SLOWEST_MS = 5_000;
-const STUCK_MS = 30_000;
+export const STUCK_MS = 30_000;
 
 interface File {
   readonly db: Database;
