@@ -134,8 +134,8 @@ export function createClaims(
       }
       // Another process was faster: the next ones, or two would have the rate of one. But no more than
       // once, if something is taken: it waits meanwhile.
-      const isSlower = heads.size < chosen.size && (round < MOST_ROUNDS || taken.size === 0);
-      rest = isSlower ? rest.filter(({ visitor }) => !chosen.has(visitor)) : [];
+      const triesMore = heads.size < chosen.size && (round < MOST_ROUNDS || taken.size === 0);
+      rest = triesMore ? rest.filter(({ visitor }) => !chosen.has(visitor)) : [];
     }
     const all = [...taken.values()].sort(
       ({ candidate: one }, { candidate: other }) => one.step - other.step || one.turn - other.turn,
