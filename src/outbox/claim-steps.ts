@@ -7,28 +7,28 @@ export interface ClaimStep {
   /** How urgent its events are. */
   readonly urgency: EventKind;
   /** Never tried (`history.triedAt` is 0), or rested after an attempt. */
-  readonly which: "untried" | "rested";
+  readonly state: "untried" | "rested";
   /** How many more the lane may give: all its steps share it. */
   readonly place: { readonly lane: Lane; left: number };
 }
 
 // If no payment waits, untried events go first. Otherwise clicks that a sign-up waits for, and that
 // the service never takes, would go before all other clicks again and again.
-const OTHERS = KINDS.filter((each) => isMoreUrgent("payment", each));
-const MOST_URGENT = KINDS.slice(0, -OTHERS.length);
-const ORDER = [MOST_URGENT, OTHERS].flatMap((urgencies) =>
-  (["untried", "rested"] as const).flatMap((which) => urgencies.map((urgency) => ({ urgency, which }))),
+const LESS_URGENT = KINDS.filter((kind) => isMoreUrgent("payment", kind));
+const MOST_URGENT = KINDS.slice(0, -LESS_URGENT.length);
+const ORDER = [MOST_URGENT, LESS_URGENT].flatMap((urgencies) =>
+  (["untried", "rested"] as const).flatMap((state) => urgencies.map((urgency) => ({ urgency, state }))),
 );
 
 /** A claim's steps in order, without those that can have no events. */
 export function claimStepsOf(lanes: readonly Lane[]): ClaimStep[] {
   const places = lanes.map((lane) => ({ lane, left: lane.limit }));
-  return ORDER.flatMap(({ urgency, which }) =>
-    places.filter(({ lane }) => isStep(lane, urgency, which)).map((place) => ({ urgency, which, place })),
+  return ORDER.flatMap(({ urgency, state }) =>
+    places.filter(({ lane }) => isStep(lane, urgency, state)).map((place) => ({ urgency, state, place })),
   );
 }
 
-function isStep({ endpoint, newWithinMs }: Lane, urgency: EventKind, which: ClaimStep["which"]): boolean {
+function isStep({ endpoint, newWithinMs }: Lane, urgency: EventKind, state: ClaimStep["state"]): boolean {
   if (isMoreUrgent(kindOf(endpoint), urgency)) return false;
-  return which === "untried" || newWithinMs === undefined;
+  return state === "untried" || newWithinMs === undefined;
 }

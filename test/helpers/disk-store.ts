@@ -8,8 +8,8 @@ import {
   type Call,
   type Calls,
   callsThrough,
-  claimedOf,
   type DiskClaim,
+  settledOf,
 } from "../../src/outbox/disk/store/calls.js";
 import type { Dropped } from "../../src/outbox/disk/store/space.js";
 import { createStore, type Store, type TransactionOutcome } from "../../src/outbox/disk/store/store.js";
@@ -83,7 +83,7 @@ export const idsOf = (claims: readonly DiskClaim[]) => claims.map(({ event: { id
 
 export const settling = (claim: DiskClaim, verdict: Verdict): Call => ({
   name: "settle",
-  args: [claimedOf(claim), verdict],
+  args: [settledOf(claim), verdict],
 });
 
 export const appending = (event: OutboxEvent): Call => ({ name: "append", args: [event] });

@@ -1,4 +1,4 @@
-import { callsThrough, claimedOf, type DiskClaim, storageOf } from "../../src/outbox/disk/store/calls.js";
+import { callsThrough, type DiskClaim, settledOf, storageOf } from "../../src/outbox/disk/store/calls.js";
 import type { TransactionOutcome } from "../../src/outbox/disk/store/store.js";
 import { createDurable } from "../../src/outbox/durable.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
@@ -53,7 +53,7 @@ export function virtualDisk(
       ...storageOf(calls, () => wake()),
       append: (event) => calls.append(event),
       claim: calls.claim,
-      settle: (claim, verdict) => calls.settle(claimedOf(claim), verdict),
+      settle: (claim, verdict) => calls.settle(settledOf(claim), verdict),
       bind() {},
       counts: () => countsOf(last, SCOPE),
       start: () => void look(),

@@ -15,7 +15,7 @@ import { Scope } from "../queue/database.js";
 import { isLeasedSince } from "../queue/leases.js";
 import { findEngine, useOneCopy } from "./file/sqlite.js";
 import { createSpool } from "./spool/spool.js";
-import { callsThrough, claimedOf, type DiskClaim, storageOf } from "./store/calls.js";
+import { callsThrough, type DiskClaim, settledOf, storageOf } from "./store/calls.js";
 import { type Link, openLink } from "./thread/link.js";
 
 /** What `diskOutbox()` takes. */
@@ -122,7 +122,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         });
       },
       async settle(claim, verdict) {
-        const isActedOn = await calls.settle(claimedOf(claim), verdict);
+        const isActedOn = await calls.settle(settledOf(claim), verdict);
         // Unless it was released, and claimed anew.
         if (underWay.get(claim.event.id) === claim) underWay.delete(claim.event.id);
         return isActedOn;
@@ -158,7 +158,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
     try {
       const link = openLink(
         { ...limits, path, engine, owner },
-        { onDone: receive, underWay: () => [...underWay.values()].map(({ isLeased: _, ...each }) => each) },
+        { onDone: receive, underWay: () => [...underWay.values()].map(({ isLeased: _, ...claim }) => claim) },
       );
       const endWithProcess = () => {
         link.endWithProcess();

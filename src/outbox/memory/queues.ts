@@ -16,8 +16,8 @@ export class Entry implements ListLinks<Entry> {
   history: History;
   /** In bytes, roughly. */
   size: number;
-  /** Whose queue it is in. */
-  visitor: Visitor | undefined = undefined;
+  /** The queue it is in. */
+  queue: Queue | undefined = undefined;
   letter: DeadLetter | undefined = undefined;
   cancelTimer: (() => void) | undefined = undefined;
   before: Entry | undefined = undefined;
@@ -36,13 +36,13 @@ export class Entry implements ListLinks<Entry> {
 
   get state(): "scheduled" | PersonalEvent["state"] {
     if (this.letter) return "dead";
-    if (!this.visitor) return "scheduled";
-    return this.visitor.state === "claimed" && this.visitor.entries[0] === this ? "under-way" : "waiting";
+    if (!this.queue) return "scheduled";
+    return this.queue.state === "claimed" && this.queue.entries[0] === this ? "under-way" : "waiting";
   }
 }
 
 /** A visitor's queue, which has at least one event. */
-class Visitor implements ListLinks<Visitor>, ListLinks<Visitor, "urgencyBefore", "urgencyAfter"> {
+class Queue implements ListLinks<Queue>, ListLinks<Queue, "urgencyBefore", "urgencyAfter"> {
   /** In order. The first is the head. */
   readonly entries: Entry[];
   /** That of the most urgent event. It does not fall while the head stays. */
@@ -50,13 +50,13 @@ class Visitor implements ListLinks<Visitor>, ListLinks<Visitor, "urgencyBefore",
   /** Since when the head has been the head, with this urgency, in milliseconds since the epoch. */
   since: number;
   /** Of the head. A `rested` one was tried, and may be tried again. */
-  state: ClaimStep["which"] | "resting" | "claimed" = "untried";
+  state: ClaimStep["state"] | "resting" | "claimed" = "untried";
   /** Of the queues whose heads may be claimed, those of its rank; none if this one's may not. */
-  rank: LinkedList<Visitor> | undefined = undefined;
-  before: Visitor | undefined = undefined;
-  after: Visitor | undefined = undefined;
-  urgencyBefore: Visitor | undefined = undefined;
-  urgencyAfter: Visitor | undefined = undefined;
+  rank: LinkedList<Queue> | undefined = undefined;
+  before: Queue | undefined = undefined;
+  after: Queue | undefined = undefined;
+  urgencyBefore: Queue | undefined = undefined;
+  urgencyAfter: Queue | undefined = undefined;
 
   constructor(first: Entry) {
     this.entries = [first];
@@ -70,16 +70,16 @@ const NAMES = ["sessionId", "clickId"] as const;
 /** The queues of visitors. No operation costs more if many visitors wait. */
 export class Queues {
   /** By the ids of their events. */
-  readonly #visitors = { sessionId: new Map<string, Visitor>(), clickId: new Map<string, Visitor>() };
-  /** By ids that are another visitor's: those that have such an event, too. */
-  readonly #others = { sessionId: new Map<string, Set<Visitor>>(), clickId: new Map<string, Set<Visitor>>() };
+  readonly #byId = { sessionId: new Map<string, Queue>(), clickId: new Map<string, Queue>() };
+  /** By ids that are another queue's: those that have such an event, too. */
+  readonly #heirs = { sessionId: new Map<string, Set<Queue>>(), clickId: new Map<string, Set<Queue>>() };
   /** In the order in which they got their urgency, or their heads. */
   readonly #byUrgency = byKind(
-    () => new LinkedList<Visitor, "urgencyBefore", "urgencyAfter">("urgencyBefore", "urgencyAfter"),
+    () => new LinkedList<Queue, "urgencyBefore", "urgencyAfter">("urgencyBefore", "urgencyAfter"),
   );
   /** By urgency, the head's endpoint, and whether it was tried; in the order in which they came. */
   readonly #ranks = byKind(() =>
-    byEndpoint(() => ({ untried: new LinkedList<Visitor>(), rested: new LinkedList<Visitor>() })),
+    byEndpoint(() => ({ untried: new LinkedList<Queue>(), rested: new LinkedList<Queue>() })),
   );
   readonly #onClaimable: () => void;
 
@@ -90,21 +90,21 @@ export class Queues {
 
   append(entry: Entry, now: number): void {
     const { kind, data } = entry.event;
-    const { sessionId: bySession, clickId: byClick } = this.#visitors;
+    const { sessionId: bySession, clickId: byClick } = this.#byId;
     const known = bySession.get(data.sessionId ?? "") ?? byClick.get(data.clickId ?? "");
-    const visitor = known ?? new Visitor(entry);
-    entry.visitor = visitor;
+    const queue = known ?? new Queue(entry);
+    entry.queue = queue;
     known?.entries.push(entry);
     for (const name of NAMES) {
       const id = data[name];
       if (id === undefined) continue;
-      const owner = this.#visitors[name].get(id);
+      const owner = this.#byId[name].get(id);
       // An event that brings two visitors together leaves the other its id, as long as that one has it.
-      if (!owner) this.#visitors[name].set(id, visitor);
-      else if (owner !== visitor)
-        this.#others[name].set(id, (this.#others[name].get(id) ?? new Set()).add(visitor));
+      if (!owner) this.#byId[name].set(id, queue);
+      else if (owner !== queue)
+        this.#heirs[name].set(id, (this.#heirs[name].get(id) ?? new Set()).add(queue));
     }
-    if (!known) this.#rise(visitor, kind, visitor.since);
+    if (!known) this.#rise(queue, kind, queue.since);
     else if (isMoreUrgent(kind, known.urgency)) {
       this.#leave(known);
       this.#rise(known, kind, now);
@@ -113,34 +113,34 @@ export class Queues {
 
   /** It does not come back. */
   remove(entry: Entry, now: number): void {
-    const visitor = entry.visitor as Visitor;
-    const { entries } = visitor;
+    const queue = entry.queue as Queue;
+    const { entries } = queue;
     const nth = entries.indexOf(entry);
-    if (nth === 0) this.#leave(visitor);
+    if (nth === 0) this.#leave(queue);
     entries.splice(nth, 1);
-    entry.visitor = undefined;
+    entry.queue = undefined;
     for (const name of NAMES) {
       const id = entry.event.data[name];
       if (id !== undefined && !entries.some(({ event }) => event.data[name] === id))
-        this.#giveUp(name, id, visitor);
+        this.#giveUp(name, id, queue);
     }
     if (nth > 0 || entries.length === 0) return;
-    visitor.state = "untried";
+    queue.state = "untried";
     // None is more urgent: a long queue is not searched for that at each of its events.
-    const possible = KINDS.slice(KINDS.indexOf(visitor.urgency));
+    const possible = KINDS.slice(KINDS.indexOf(queue.urgency));
     const urgency = possible.find((kind) => entries.some(({ event }) => event.kind === kind));
-    this.#rise(visitor, urgency as EventKind, now);
+    this.#rise(queue, urgency as EventKind, now);
   }
 
   /** The heads of queues, as the lanes allow. They are under way from now on. */
   claim({ limit, lanes }: Capacity, now: number): { readonly entry: Entry; readonly lane: Lane }[] {
     const claimed: { entry: Entry; lane: Lane }[] = [];
-    for (const { place, urgency, which } of claimStepsOf(lanes)) {
+    for (const { place, urgency, state } of claimStepsOf(lanes)) {
       const { lane } = place;
       const { newestFirst, newWithinMs = Number.POSITIVE_INFINITY } = lane;
-      const rank = this.#ranks[urgency][lane.endpoint][which];
+      const rank = this.#ranks[urgency][lane.endpoint][state];
       for (; claimed.length < limit && place.left > 0; place.left--) {
-        const next = newestFirst && which === "untried" ? rank.last : rank.first;
+        const next = newestFirst && state === "untried" ? rank.last : rank.first;
         if (!next || now - next.since > newWithinMs) break;
         const [entry] = next.entries as [Entry];
         this.become(entry, "claimed");
@@ -151,15 +151,15 @@ export class Queues {
   }
 
   /** Of the head of a queue. `atFront`: a claim finds it before others of its rank. */
-  become(head: Entry, state: Visitor["state"], atFront = false): void {
-    const visitor = head.visitor as Visitor;
-    visitor.rank?.remove(visitor);
-    visitor.rank = undefined;
-    visitor.state = state;
+  become(head: Entry, state: Queue["state"], atFront = false): void {
+    const queue = head.queue as Queue;
+    queue.rank?.remove(queue);
+    queue.rank = undefined;
+    queue.state = state;
     if (state === "resting" || state === "claimed") return;
-    visitor.rank = this.#ranks[visitor.urgency][endpointOf(head.event)][state];
-    if (atFront) visitor.rank.prepend(visitor);
-    else visitor.rank.append(visitor);
+    queue.rank = this.#ranks[queue.urgency][endpointOf(head.event)][state];
+    if (atFront) queue.rank.prepend(queue);
+    else queue.rank.append(queue);
     this.#onClaimable();
   }
 
@@ -170,34 +170,34 @@ export class Queues {
   }
 
   /** The oldest click of this one's visitor, if the visitor has too many. */
-  clickToShed({ visitor, event: { kind } }: Entry): Entry | undefined {
-    if (kind !== "click" || !visitor || visitor.entries.length <= CLICKS_OF_A_VISITOR) return undefined;
-    const clicks = visitor.entries.filter(({ event }) => event.kind === "click");
+  clickToShed({ queue, event: { kind } }: Entry): Entry | undefined {
+    if (kind !== "click" || !queue || queue.entries.length <= CLICKS_OF_A_VISITOR) return undefined;
+    const clicks = queue.entries.filter(({ event }) => event.kind === "click");
     return clicks.length > CLICKS_OF_A_VISITOR ? clicks.find(({ state }) => state === "waiting") : undefined;
   }
 
   /** It has no event with this id any more. */
-  #giveUp(name: (typeof NAMES)[number], id: string, visitor: Visitor): void {
-    const others = this.#others[name].get(id);
-    if (this.#visitors[name].get(id) === visitor) {
-      const [next] = others ?? [];
-      if (next) this.#visitors[name].set(id, next);
-      else this.#visitors[name].delete(id);
-      others?.delete(next as Visitor);
-    } else others?.delete(visitor);
-    if (others?.size === 0) this.#others[name].delete(id);
+  #giveUp(name: (typeof NAMES)[number], id: string, queue: Queue): void {
+    const heirs = this.#heirs[name].get(id);
+    if (this.#byId[name].get(id) === queue) {
+      const [next] = heirs ?? [];
+      if (next) this.#byId[name].set(id, next);
+      else this.#byId[name].delete(id);
+      heirs?.delete(next as Queue);
+    } else heirs?.delete(queue);
+    if (heirs?.size === 0) this.#heirs[name].delete(id);
   }
 
-  #leave(visitor: Visitor): void {
-    visitor.rank?.remove(visitor);
-    visitor.rank = undefined;
-    this.#byUrgency[visitor.urgency].remove(visitor);
+  #leave(queue: Queue): void {
+    queue.rank?.remove(queue);
+    queue.rank = undefined;
+    this.#byUrgency[queue.urgency].remove(queue);
   }
 
-  #rise(visitor: Visitor, urgency: EventKind, since: number): void {
-    visitor.urgency = urgency;
-    visitor.since = since;
-    this.#byUrgency[urgency].append(visitor);
-    this.become(visitor.entries[0] as Entry, visitor.state);
+  #rise(queue: Queue, urgency: EventKind, since: number): void {
+    queue.urgency = urgency;
+    queue.since = since;
+    this.#byUrgency[urgency].append(queue);
+    this.become(queue.entries[0] as Entry, queue.state);
   }
 }

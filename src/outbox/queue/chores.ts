@@ -73,24 +73,23 @@ export function createChores(
             values,
           );
           const fresh = found.filter(({ state }) => state === NEW);
-          const late = await behind(
-            tx,
-            fresh.map((row) => ({ seq: row.seq, event: eventOf(row) })),
-          );
+          const late = await behind(tx, eventsOf(fresh));
           const moved: MovedRow[] = [];
-          const incoming: Incoming[] = [];
+          const batch: Incoming[] = [];
           for (const row of found) {
-            const own = late.has(row.seq) ? undefined : as(row);
-            if (!own) continue;
+            const incoming = late.has(row.seq) ? undefined : as(row);
+            if (!incoming) continue;
             moved.push(row);
             // Its own report: an append that is repeated still finds what it has stored.
-            incoming.push({ report: row.report, seq: row.seq, ...own });
+            batch.push({ report: row.report, seq: row.seq, ...incoming });
           }
-          const { shed } = await enqueue.enqueue(tx, incoming);
+          const { shed } = await enqueue.enqueue(tx, batch);
           return { moved, isFull: found.length === AT_ONCE, shed };
         }),
       ({ moved }) => moved.flatMap(effect),
     );
+
+  const eventsOf = (rows: readonly EventRow[]) => rows.map((row) => ({ seq: row.seq, event: eventOf(row) }));
 
   /**
    * Which of these must follow a new event of their visitor that is not one of them: another process
@@ -98,42 +97,37 @@ export function createChores(
    */
   async function behind(
     on: Statements,
-    own: readonly { readonly seq: number; readonly event: OutboxEvent }[],
+    fresh: readonly { readonly seq: number; readonly event: OutboxEvent }[],
   ): Promise<ReadonlySet<number>> {
-    if (own.length === 0) return new Set();
-    const last = own.at(-1)?.seq ?? 0;
-    const seqs = seqsOf(own);
-    const others = await on.rows<EventRow>(
+    if (fresh.length === 0) return new Set();
+    const seqs = seqsOf(fresh);
+    const earlier = await on.rows<EventRow>(
       `select e.* from ${events} e where ${isNew()} and seq < ? and seq not in (${marks(seqs)})
        order by seq limit ${NEW_AT_MOST}`,
-      [last, ...seqs],
+      [seqs.at(-1) ?? 0, ...seqs],
     );
-    if (others.length === 0) return new Set();
+    if (earlier.length === 0) return new Set();
     // Further ones may be there.
-    if (others.length === NEW_AT_MOST) return new Set(seqs);
-    const isOther = new Set(seqsOf(others));
-    const all = [...others.map((row) => ({ seq: row.seq, event: eventOf(row) })), ...own].sort(
-      (one, other) => one.seq - other.seq,
-    );
-    const places = await enqueue.placesOf(
-      on,
-      all.map(({ event }) => event),
-    );
+    if (earlier.length === NEW_AT_MOST) return new Set(seqs);
+    const earlierSeqs = new Set(seqsOf(earlier));
+    const all = [...eventsOf(earlier), ...fresh].sort((one, other) => one.seq - other.seq);
+    const coming = all.map(({ event }) => event);
+    const places = await enqueue.placesOf(on, coming);
     const visitors = new Set<string>();
     const late = new Set<number>();
     for (const [nth, { seq }] of all.entries()) {
       const visitor = places[nth]?.visitor as string;
-      if (isOther.has(seq)) visitors.add(visitor);
+      if (earlierSeqs.has(seq)) visitors.add(visitor);
       else if (visitors.has(visitor)) late.add(seq);
     }
     return late;
   }
 
   /** Queues of this rank, in the order in which they are due. Leaves out locked ones. */
-  const queuesOf = (tx: Statements, turn: number, which: string, values: readonly Value[] = []) =>
+  const queuesOf = (tx: Statements, turn: number, condition: string, values: readonly Value[] = []) =>
     tx.rows<{ visitor: string; head: number; claimed_by: string | null }>(
       `select visitor, head, claimed_by from ${queues}
-       where ${scope.condition} and turn = ${turn} and ${which} order by due_at limit ${AT_ONCE}${words.skipLocked}`,
+       where ${scope.condition} and turn = ${turn} and ${condition} order by due_at limit ${AT_ONCE}${words.skipLocked}`,
       values,
     );
 
@@ -144,10 +138,7 @@ export function createChores(
   ): Promise<void> {
     if (rows.length === 0) return;
     const visitors = rows.map(({ visitor }) => visitor);
-    await tx.write(
-      `update ${queues} set turn = ${rank}${set} where visitor in (${marks(visitors)})`,
-      visitors,
-    );
+    await tx.write(`update ${queues} set turn = ${rank}${set} where visitor in (${marks(rows)})`, visitors);
   }
 
   return {
@@ -160,8 +151,8 @@ export function createChores(
     },
     /** Whether one of these must follow an event that has no place yet. */
     async areBehind(coming: readonly OutboxEvent[]): Promise<boolean> {
-      const own = coming.map((event) => ({ seq: Number.MAX_SAFE_INTEGER, event }));
-      return (await behind(database, own)).size > 0;
+      const fresh = coming.map((event) => ({ seq: Number.MAX_SAFE_INTEGER, event }));
+      return (await behind(database, fresh)).size > 0;
     },
     /** Queues scheduled payments that are due. Resolves to how many. */
     async release(): Promise<number> {
@@ -186,21 +177,18 @@ export function createChores(
         const rows = await queuesOf(tx, CLAIMED, `due_at <= ${serverClock.leaseEnd(now)}`);
         const left = rows.filter(({ head, claimed_by }) => claimed_by !== worker || !underWay.has(head));
         // This process knows that no request for its own claims has left.
-        const headsOfOthers = left.filter(({ claimed_by }) => claimed_by !== worker).map(({ head }) => head);
-        if (headsOfOthers.length > 0) {
-          await tx.write(
-            `update ${events} set interrupted = 1 where seq in (${marks(headsOfOthers)})`,
-            headsOfOthers,
-          );
+        const heads = left.filter(({ claimed_by }) => claimed_by !== worker).map(({ head }) => head);
+        if (heads.length > 0) {
+          await tx.write(`update ${events} set interrupted = 1 where seq in (${marks(heads)})`, heads);
         }
         await makeReady(tx, left);
       }),
     /** Gives back what claims of this process have claimed whose answers were lost. */
     async giveBackUnknown(): Promise<void> {
       const known = [0, ...underWay.keys()];
-      const which = `claimed_by = ? and head not in (${marks(known)})`;
+      const isUnknown = `claimed_by = ? and head not in (${marks(known)})`;
       const giveBack = async (tx: Statements): Promise<number> => {
-        const rows = await queuesOf(tx, CLAIMED, which, [worker, ...known]);
+        const rows = await queuesOf(tx, CLAIMED, isUnknown, [worker, ...known]);
         await makeReady(tx, rows);
         return rows.length;
       };

@@ -1,10 +1,11 @@
+import type { ClaimStep } from "../claim-steps.js";
 import { type Capacity, type Lane, UNTRIED } from "../outbox.js";
 import type { Chores } from "./chores.js";
 import type { Database, Scope } from "./database.js";
 import type { QueueClaim, ServerClock, UnderWay } from "./leases.js";
 import { isLeasedSince, type Moment, momentBy, type TwoClocks } from "./leases.js";
 import { CLAIMED, RESTING, type Scan, scansOf } from "./ranks.js";
-import { contentsOf, type EventRow, eventOf, historyOf, inState, marks, NEW } from "./rows.js";
+import { contentsOf, type EventRow, eventOf, inState, marks, NEW } from "./rows.js";
 
 /** A queue whose head may be claimed. */
 interface Candidate {
@@ -16,19 +17,25 @@ interface Candidate {
   readonly turn: number;
 }
 
-type Place = Scan["places"] extends Map<number, infer Each> ? Each : never;
-
-interface Chosen {
+interface Choice {
   readonly candidate: Candidate;
-  readonly place: Place;
+  readonly place: ClaimStep["place"];
 }
 
-interface Taken extends Chosen {
-  readonly row: EventRow;
+interface TakenHead extends Choice {
+  readonly row: Head;
 }
+
+/** The columns of an event that a claim needs: SQLite's values cost more than its search. */
+const OF_HEAD = [
+  ...(["seq", "destination", "id", "kind", "visitor", "created_at", "queued_at", "data", "size"] as const),
+  ...(["history", "interrupted"] as const),
+] as const;
+
+type Head = Pick<EventRow, (typeof OF_HEAD)[number]>;
 
 const CLAIMED_AT_ONCE = 200;
-// So many more are read: another process may claim the first ones meanwhile.
+// So many more are read if another process may claim the first ones meanwhile.
 const MORE = 24;
 const MOST_ROUNDS = 2;
 
@@ -53,6 +60,7 @@ export function createClaims(
   const { worker, scope, leaseMs, clock, serverClock, underWay, chores, giveUp } = options;
   const { words } = database;
   const { events, queues, now } = words;
+  const more = words.skipLocked ? MORE : 0;
   /** Until then, what an earlier claim whose answer was lost has claimed may turn up. */
   let doubtfulUntil = Number.NEGATIVE_INFINITY;
 
@@ -69,12 +77,13 @@ export function createClaims(
     flag(TIME, "(select 1 as one) as always"),
   ];
 
-  function selectOf({ newestFirst, newWithinMs }: Scan, step: number): string {
+  // The limit is no value: with each value of it, SQLite would plan the statement anew.
+  function selectOf({ newestFirst, newWithinMs, limit }: Scan, step: number): string {
     const direction = newestFirst ? " desc" : "";
     const isNew = newWithinMs === undefined ? "" : ` and due_at >= ${now} - ${newWithinMs}`;
     return `select * from (select ${step} as step, visitor, head, due_at, endpoint, turn from ${queues}
       where ${scope.condition} and turn between ? and ?${isNew} order by turn${direction}, due_at${direction}, head${direction}
-      limit ?) as s${step}`;
+      limit ${limit + more}) as s${step}`;
   }
 
   /** Queues whose heads may be claimed, in order, and what there is to do before. */
@@ -82,7 +91,7 @@ export function createClaims(
     const askedAt = clock.monotonic();
     const candidates = await database.rows<Candidate>(
       [...flags(), ...scans.map(selectOf)].join(" union all "),
-      [...scans.flatMap(({ from, to, limit }) => [from, to, limit + MORE])],
+      scans.flatMap(({ from, to }) => [from, to]),
     );
     const time = candidates.find(({ step }) => step === TIME);
     if (time) serverClock.tell(time.due_at, askedAt);
@@ -95,8 +104,8 @@ export function createClaims(
       });
   }
 
-  async function doChores(found: readonly Candidate[]): Promise<void> {
-    const steps = new Set(found.map(({ step }) => step));
+  async function doChores(candidates: readonly Candidate[]): Promise<void> {
+    const steps = new Set(candidates.map(({ step }) => step));
     if (steps.has(HAS_NEW)) await chores.place();
     if (steps.has(HAS_LEFT)) await chores.takeOver();
     if (steps.has(HAS_RESTED)) await chores.endRests();
@@ -104,78 +113,92 @@ export function createClaims(
 
   /** Chooses visitors whose heads a lane has a place for, in the candidates' order, at most `most`. */
   function choose(candidates: readonly Candidate[], scans: readonly Scan[], most: number) {
-    const chosen = new Map<string, Chosen>();
+    const choices = new Map<string, Choice>();
     for (const candidate of candidates) {
       const place = scans[candidate.step]?.places.get(candidate.endpoint);
-      if (!place || place.left < 1 || chosen.size === most || chosen.has(candidate.visitor)) continue;
-      chosen.set(candidate.visitor, { candidate, place });
+      if (!place || place.left < 1 || choices.size === most || choices.has(candidate.visitor)) continue;
+      choices.set(candidate.visitor, { candidate, place });
       place.left--;
     }
-    return chosen;
+    return choices;
   }
 
   async function take(lanes: readonly Lane[], limit: number): Promise<QueueClaim[]> {
     const since = momentBy(clock);
     const scans = scansOf(lanes, limit);
-    const taken = new Map<string, Taken>();
-    let rest = await candidatesOf(scans);
-    if (rest.some(({ step }) => step < 0)) {
-      await doChores(rest);
-      rest = (await candidatesOf(scans)).filter(({ step }) => step >= 0);
+    const taken: TakenHead[] = [];
+    let candidates = await candidatesOf(scans);
+    if (candidates.some(({ step }) => step < 0)) {
+      await doChores(candidates);
+      candidates = (await candidatesOf(scans)).filter(({ step }) => step >= 0);
     }
-    for (let round = 1; rest.length > 0; round++) {
-      const chosen = choose(rest, scans, limit - taken.size);
-      if (chosen.size === 0) break;
-      const heads = await takeHeads(chosen);
-      for (const [visitor, each] of chosen) {
+    for (let round = 1; candidates.length > 0; round++) {
+      const choices = choose(candidates, scans, limit - taken.length);
+      if (choices.size === 0) break;
+      const heads = await takeHeads(choices);
+      for (const [visitor, { candidate, place }] of choices) {
         const row = heads.get(visitor);
-        if (row) taken.set(visitor, { ...each, row });
-        else each.place.left++;
+        if (row) taken.push({ candidate, place, row });
+        else place.left++;
       }
       // Another process was faster: the next ones, or two would have the rate of one. But no more than
       // once, if something is taken: it waits meanwhile.
-      const triesMore = heads.size < chosen.size && (round < MOST_ROUNDS || taken.size === 0);
-      rest = triesMore ? rest.filter(({ visitor }) => !chosen.has(visitor)) : [];
+      const triesMore = heads.size < choices.size && (round < MOST_ROUNDS || taken.length === 0);
+      candidates = triesMore ? candidates.filter(({ visitor }) => !choices.has(visitor)) : [];
     }
-    const all = [...taken.values()].sort(
-      ({ candidate: one }, { candidate: other }) => one.step - other.step || one.turn - other.turn,
-    );
-    const unreadable = all.filter(({ row }) => !contentsOf(row));
-    if (unreadable.length > 0) await giveUp(unreadable.map((each) => claimOf(each, since)));
-    const claims = all.filter((each) => !unreadable.includes(each)).map((each) => claimOf(each, since));
+    taken.sort(({ candidate: one }, { candidate: other }) => one.step - other.step || one.turn - other.turn);
+    const claims: QueueClaim[] = [];
+    const unreadable: QueueClaim[] = [];
+    for (const head of taken) {
+      const contents = contentsOf(head.row);
+      const claim = claimOf(head, contents ?? { event: eventOf(head.row), history: UNTRIED }, since);
+      (contents ? claims : unreadable).push(claim);
+    }
+    if (unreadable.length > 0) await giveUp(unreadable);
     for (const claim of claims) underWay.set(claim.seq, claim);
     return claims;
   }
 
   /** Takes those that are still as seen. Resolves to their heads, by visitor. */
-  async function takeHeads(seen: ReadonlyMap<string, Chosen>): Promise<Map<string, EventRow>> {
-    const visitors = [...seen.keys()];
+  async function takeHeads(choices: ReadonlyMap<string, Choice>): Promise<Map<string, Head>> {
+    const visitors = [...choices.keys()];
     return database.transaction(async (tx) => {
-      const rows = await tx.rows<EventRow & Pick<Candidate, "due_at" | "turn">>(
-        `select e.*, q.due_at, q.turn from ${queues} q${words.byVisitor} join ${events} e on e.seq = q.head
+      const rows = await tx.rows<Head & Pick<Candidate, "due_at" | "turn">>(
+        `select ${OF_HEAD.map((column) => `e.${column}`).join(", ")}, q.due_at, q.turn
+         from ${queues} q${words.byVisitor} join ${events} e on e.seq = q.head
          where q.visitor in (${marks(visitors)})${words.skipLocked}`,
         visitors,
       );
-      const own = rows.filter(({ visitor, seq, due_at, turn }) => {
+      const heads = rows.filter(({ visitor, seq, due_at, turn }) => {
         // After a change by hand, the head's row may be of another visitor, or missing.
-        const candidate = seen.get(visitor)?.candidate;
+        const candidate = choices.get(visitor)?.candidate;
         return candidate && turn !== CLAIMED && seq === candidate.head && due_at === candidate.due_at;
       });
-      if (own.length > 0) {
+      if (heads.length > 0) {
         await tx.write(
-          `update ${queues} set turn = ${CLAIMED}, due_at = ${now} + ${leaseMs}, claimed_by = ? where visitor in (${marks(own)})`,
-          [worker, ...own.map(({ visitor }) => visitor)],
+          `update ${queues} set turn = ${CLAIMED}, due_at = ${now} + ${leaseMs}, claimed_by = ? where visitor in (${marks(heads)})`,
+          [worker, ...heads.map(({ visitor }) => visitor)],
         );
       }
-      return new Map(own.map((row) => [row.visitor, row]));
+      return new Map(heads.map((head) => [head.visitor, head]));
     });
   }
 
-  function claimOf({ row, candidate, place: { lane } }: Taken, since: Moment): QueueClaim {
-    const [event, history] = [eventOf(row), historyOf(row) ?? UNTRIED];
+  function claimOf(
+    { row, candidate, place: { lane } }: TakenHead,
+    { event, history }: Pick<QueueClaim, "event" | "history">,
+    since: Moment,
+  ): QueueClaim {
     const { endpoint, due_at: dueAt } = candidate;
     const claim: QueueClaim = {
-      ...{ seq: row.seq, visitor: row.visitor, endpoint, dueAt, lane, event, history },
+      seq: row.seq,
+      visitor: row.visitor,
+      endpoint,
+      dueAt,
+      lane,
+      event,
+      history,
+      size: row.size,
       interrupted: row.interrupted === 1,
       queuedAt: row.queued_at,
       leaseAskedAt: since,

@@ -97,8 +97,8 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, scope: S
     async during<T>(work: () => Promise<T>, effect: (result: T) => readonly CountRow[]): Promise<T> {
       const before = counted;
       const result = await work();
-      for (const each of effect(result)) {
-        if (each.number > 0 || counted === before) add(each);
+      for (const change of effect(result)) {
+        if (change.number > 0 || counted === before) add(change);
         // The server's numbers may lack already what has left meanwhile.
         else mayBeTooHigh = true;
       }

@@ -44,6 +44,8 @@ export interface QueueClaim extends Claim {
   readonly visitor: string;
   /** The number of its endpoint. */
   readonly endpoint: number;
+  /** Its bytes, as the counts have them. */
+  readonly size: number;
   /** Since when it was ready, by the database's clock. */
   readonly dueAt: number;
   /** When its last claim or renewal was requested; `undefined`: not by this thread, or lost. */
@@ -95,7 +97,7 @@ export function createLeases(
       const visitors = claims.map(({ visitor }) => visitor);
       const select = `select visitor, head from ${queues}
         where turn = ${CLAIMED} and claimed_by = ? and visitor in (${marks(visitors)})`;
-      const [renewed, own] = await database.transaction(async (tx) => {
+      const [renewed, held] = await database.transaction(async (tx) => {
         const found = await tx.rows(`${select}${words.skipLocked}`, [worker, ...visitors]);
         if (found.length > 0) {
           await tx.write(
@@ -108,7 +110,7 @@ export function createLeases(
       });
       for (const claim of claims) {
         if (renewed?.has(claim.seq)) claim.leaseAskedAt = askedAt;
-        else if (!own?.has(claim.seq)) claim.leaseAskedAt = undefined;
+        else if (!held?.has(claim.seq)) claim.leaseAskedAt = undefined;
       }
     },
   };

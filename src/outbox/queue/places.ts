@@ -24,7 +24,8 @@ export function createPlaces({ words }: Pick<Database, "words">) {
 
   /** Each event's visitor: that of a live event with one of its ids, or a new one. */
   return async function placesOf(tx: Statements, all: readonly OutboxEvent[]): Promise<Place[]> {
-    const names = [...new Set(all.flatMap((event) => (hasId(event) ? namesOf(event) : [])))];
+    const named = all.filter(({ data }) => data.clickId ?? data.sessionId);
+    const names = [...new Set(named.flatMap(namesOf))];
     const known = new Map<string, Pick<Place, "visitor" | "last">>();
     // A look for each name: for a list of them, PostgreSQL reads a whole index of unknown size.
     const by = (column: "alias" | "alias_2") =>
@@ -32,28 +33,22 @@ export function createPlaces({ words }: Pick<Database, "words">) {
         where e.state = ${QUEUED} and e.${column} is not null and e.${column} = n.name)`;
     if (names.length > 0) {
       // With a limit, a planner looks for each visitor once.
-      const rows = await tx.rows<{ name: string; visitor: string | null; last: number | null }>(
+      const rows = await tx.rows<{ name: string; visitor: string; last: number | null }>(
         `with n (name) as (${words.list(names.length)})
          select v.name, v.visitor, (select q.place from ${queues} q${words.byVisitor} where q.visitor = v.visitor) as last
          from (select n.name, coalesce((select q.visitor from ${queues} q${words.byVisitor} where q.visitor = n.name),
-           ${by("alias")}, ${by("alias_2")}) as visitor from n limit ${names.length}) as v`,
+           ${by("alias")}, ${by("alias_2")}) as visitor from n limit ${names.length}) as v
+         where v.visitor is not null`,
         names,
       );
-      for (const { name, visitor, last } of rows)
-        if (visitor !== null) known.set(name, { visitor, last: last ?? 0 });
+      for (const { name, visitor, last } of rows) known.set(name, { visitor, last: last ?? 0 });
     }
     return all.map((event) => {
       const names = namesOf(event);
-      const place = names.map((name) => known.get(name)).find((each) => each !== undefined) ?? {
-        visitor: names[0] as string,
-        last: 0,
-      };
-      for (const name of names) if (!known.has(name)) known.set(name, place);
-      return { ...place, aliases: names.filter((name) => name !== place.visitor) };
+      const found = names.map((name) => known.get(name)).find(Boolean);
+      const { visitor, last } = found ?? { visitor: names[0] as string, last: 0 };
+      for (const name of names) if (!known.has(name)) known.set(name, { visitor, last });
+      return { visitor, last, aliases: names.filter((name) => name !== visitor) };
     });
   };
-}
-
-function hasId({ data: { clickId, sessionId } }: OutboxEvent): boolean {
-  return Boolean(clickId ?? sessionId);
 }

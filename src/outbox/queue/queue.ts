@@ -14,18 +14,7 @@ import { createLeases, createServerClock, type TwoClocks, type UnderWay } from "
 import { createPersonal } from "./personal.js";
 import { createQueues } from "./queues.js";
 import { CLAIMED } from "./ranks.js";
-import {
-  DEAD,
-  DONE,
-  type EventRow,
-  eventOf,
-  inState,
-  NEW,
-  QUEUED,
-  SCHEDULED,
-  seqsOf,
-  sizeOf,
-} from "./rows.js";
+import { DEAD, DONE, eventOf, inState, NEW, QUEUED, SCHEDULED, seqsOf, sizeOf } from "./rows.js";
 import { createEnds, createSettle, deathSizeOf, type Settlement } from "./settle.js";
 import { createShedding } from "./shedding.js";
 import { createUnanswered } from "./unanswered.js";
@@ -33,6 +22,7 @@ import { createUpkeep } from "./upkeep.js";
 
 export type Queue = ReturnType<typeof createQueue>;
 
+const UNREADABLE = { type: "dead", reason: "rejected", code: "ERR_UNREADABLE", attempts: 0 } as const;
 const PAYMENT = priorityOf("payment");
 // A process whose lease is at most three times that renews it meanwhile by the new time.
 const LEAST_PATIENCE_MS = 60_000;
@@ -72,13 +62,7 @@ export function createQueue(
   const leases = createLeases(database, { worker, leaseMs, clock, underWay });
   const claim = createClaims(database, {
     ...{ worker, scope, leaseMs, clock, serverClock, underWay, chores },
-    giveUp: (unreadable) =>
-      settle(
-        unreadable.map((claim) => [
-          claim,
-          { type: "dead", reason: "rejected", code: "ERR_UNREADABLE", attempts: 0 },
-        ]),
-      ),
+    giveUp: (unreadable) => settle(unreadable.map((claim) => [claim, UNREADABLE])),
   });
   const { deadLetters, evictOldest, evictFor } = createDeadLetters(database, {
     ...{ counts, scope, ends, chores, onRevived: wake },
@@ -91,28 +75,30 @@ export function createQueue(
   async function settle(settled: readonly Settlement[]): Promise<boolean[]> {
     const effects = await counts.during(
       () => database.transaction((tx) => settleIn(tx, settled)),
-      (done) => settled.flatMap((each, nth) => (done[nth] === "done" ? leaving(each) : [])),
+      (done) => settled.flatMap((settlement, nth) => (done[nth] === "done" ? leaving(settlement) : [])),
     );
     // What was released may have been claimed again meanwhile.
     for (const [claim] of settled) if (underWay.get(claim.seq) === claim) underWay.delete(claim.seq);
-    for (const [nth, [{ event }, verdict]] of settled.entries())
-      if (verdict.type === "dead" && effects[nth] === "done") await evictFor(deathSizeOf(event, verdict));
+    for (const [nth, [{ size }, verdict]] of settled.entries())
+      if (verdict.type === "dead" && effects[nth] === "done") await evictFor(deathSizeOf(size, verdict));
     return effects.map((effect) => effect !== "none");
   }
 
-  const gone = (event: OutboxEvent) => changeOf(event, "queued", -1, { bytes: -sizeOf(event) });
-
-  function leaving([{ event }, verdict]: Settlement): CountRow[] {
-    if (verdict.type === "delivered") return [gone(event)];
+  function leaving([{ event, size }, verdict]: Settlement): CountRow[] {
+    const gone = changeOf(event, "queued", -1, { bytes: -size });
+    if (verdict.type === "delivered") return [gone];
     if (verdict.type !== "dead") return [];
-    return [gone(event), changeOf(event, verdict.reason, 1, { bytes: deathSizeOf(event, verdict) })];
+    return [gone, changeOf(event, verdict.reason, 1, { bytes: deathSizeOf(size, verdict) })];
   }
 
   async function changing<Done extends Pick<Enqueued, "shed">>(
     work: () => Promise<Done>,
     effect: (done: Done) => readonly CountRow[] = () => [],
   ): Promise<Done> {
-    const done = await counts.during(work, (each) => [...effect(each), ...each.shed.map(gone)]);
+    const done = await counts.during(work, (result) => [
+      ...effect(result),
+      ...result.shed.map((event) => changeOf(event, "queued", -1, { bytes: -sizeOf(event) })),
+    ]);
     for (const event of done.shed) onDropped(event, "visitor-full");
     return done;
   }
@@ -123,12 +109,10 @@ export function createQueue(
    */
   async function append(incoming: readonly Incoming[]): Promise<Enqueued["stored"]> {
     const store = () => database.transaction((tx) => enqueue.enqueue(tx, incoming), { isPatient: false });
+    const changeBy = ({ event }: Incoming) => storedChange(event, clock.now(), sizeOf(event));
     const { stored } = await changing(
       () => repeatWhereLost(store, database.isLost),
-      (done) =>
-        incoming.flatMap(({ event }, nth) =>
-          done.stored[nth] === "queued" ? [storedChange(event, clock.now(), sizeOf(event))] : [],
-        ),
+      (done) => incoming.filter((_, nth) => done.stored[nth] === "queued").map(changeBy),
     );
     return stored;
   }
@@ -149,12 +133,9 @@ export function createQueue(
       `select destination, state, kind, reason, count(*) as number,
          min(case when state = ${NEW} then created_at else at_ms end) as at_ms, sum(size) as bytes
        from ${events}${by} where ${states} group by destination, state, kind, reason`;
+    type Numbers = Record<"destination" | "state" | "kind" | "number" | "at_ms" | "bytes", number>;
     // Two parts: each is what one index has.
-    const rows = await database.rows<
-      Record<"destination" | "state" | "kind" | "number" | "at_ms" | "bytes", number> & {
-        reason: DeathReason;
-      }
-    >(
+    const rows = await database.rows<Numbers & { reason: DeathReason }>(
       `${select(`state = ${QUEUED}`, words.ofQueued)} union all ${select(`state in (${NEW}, ${SCHEDULED}, ${DEAD}) and state <> ${QUEUED}`)}`,
     );
     return rows.map(({ state, kind, reason, at_ms: at, ...row }) => {
@@ -166,9 +147,7 @@ export function createQueue(
   /** Withdraws a scheduled payment, even if it has no place yet. */
   async function cancel(id: string): Promise<CancelOutcome> {
     const withdraw = async (tx: Statements): Promise<{ outcome: CancelOutcome; change?: CountRow }> => {
-      const known = await tx.rows<EventRow>(`select seq from ${events} where ${scope.condition} and id = ?`, [
-        id,
-      ]);
+      const known = await tx.rows(`select seq from ${events} where ${scope.condition} and id = ?`, [id]);
       if (known.length === 0) return { outcome: "unknown" };
       // Waits while a process gives the payment its place.
       const [row] = await queues.lockEvents(tx, seqsOf(known));
@@ -176,10 +155,8 @@ export function createQueue(
       const isNew = row?.state === NEW && notBeforeOf(eventOf(row)) !== undefined;
       if (!row || !(isNew || row.state === SCHEDULED)) return { outcome: "sent" };
       await ends.forget(tx, [row.seq], "'cancelled'");
-      return {
-        outcome: "cancelled",
-        change: changeOf(eventOf(row, {}), isNew ? "queued" : "scheduled", -1),
-      };
+      const change = changeOf(eventOf(row, {}), isNew ? "queued" : "scheduled", -1);
+      return { outcome: "cancelled", change };
     };
     const { outcome } = await counts.during(
       () => repeatWhereLost(() => database.transaction(withdraw), database.isLost),

@@ -12,13 +12,7 @@ export interface QueueRow {
   readonly claimed_by: string | null;
 }
 
-interface Next {
-  readonly seq: number;
-  readonly visitor: string;
-  readonly state: number;
-  readonly endpoint: number;
-  readonly history: string | null;
-}
+type Next = Pick<EventRow, "seq" | "visitor" | "state" | "endpoint" | "history">;
 
 /** Locks rows of `queues`, and finds their next heads once events have left. */
 export function createQueues({ words }: Pick<Database, "words">) {
@@ -27,13 +21,11 @@ export function createQueues({ words }: Pick<Database, "words">) {
   const firstOf = (kind: number) =>
     `(select e.seq from ${events} e${words.byVisitorAndKind} where e.visitor = q.visitor and e.state = ${QUEUED}
         and e.kind = ${kind} order by e.place, e.seq limit 1) as first_${kind}`;
+  const firsts = `select q.visitor, ${PRIORITIES.map(firstOf).join(", ")} from ${queues} q${words.byVisitor}`;
 
   return {
     /** Locks these rows' queues until the transaction ends, in one order, so that no two deadlock. */
-    async lock(
-      tx: Statements,
-      rows: readonly { readonly visitor: string }[],
-    ): Promise<Map<string, QueueRow>> {
+    async lock(tx: Statements, rows: readonly Pick<QueueRow, "visitor">[]): Promise<Map<string, QueueRow>> {
       const sorted = [...new Set(rows.map(({ visitor }) => visitor))].sort();
       if (sorted.length === 0) return new Map();
       const locked = await tx.rows<QueueRow>(
@@ -67,8 +59,7 @@ export function createQueues({ words }: Pick<Database, "words">) {
       const visitors = [...changed].filter((visitor) => locked.has(visitor));
       if (visitors.length === 0) return;
       const rows = await tx.rows<Record<string, number | null> & { readonly visitor: string }>(
-        `select q.visitor, ${PRIORITIES.map(firstOf).join(", ")} from ${queues} q${words.byVisitor}
-         where q.visitor in (${marks(visitors)})`,
+        `${firsts} where q.visitor in (${marks(visitors)})`,
         visitors,
       );
       const empty: string[] = [];
@@ -90,12 +81,11 @@ export function createQueues({ words }: Pick<Database, "words">) {
          order by place, seq`,
         seqs,
       );
-      const waiting = found.filter(({ state }) => state === QUEUED);
       for (const [visitor, urgency] of urgencies) {
-        const own = waiting.filter((row) => row.visitor === visitor);
-        const [next] = own;
+        const queue = found.filter((row) => row.visitor === visitor && row.state === QUEUED);
+        const [next] = queue;
         // A head that is there stays, even if an event before it came later. So does its urgency.
-        if (!next || own.some(({ seq }) => seq === locked.get(visitor)?.head)) continue;
+        if (!next || queue.some(({ seq }) => seq === locked.get(visitor)?.head)) continue;
         const { seq, endpoint } = next;
         // It may be unreadable, until it is claimed.
         const wasTried = (historyOf(next)?.triedAt ?? 0) > 0;

@@ -1,7 +1,8 @@
-import { LEAST_URGENT_FIRST, priorityOf } from "../../conversion/kinds.js";
+import { priorityOf } from "../../conversion/kinds.js";
 import { ENDPOINTS, type Endpoint, kindOf } from "../../service/endpoints.js";
 import { type ClaimStep, claimStepsOf } from "../claim-steps.js";
 import type { Lane } from "../outbox.js";
+import { PRIORITIES } from "./rows.js";
 
 /*
  * A queue's rank (the column `turn`: `rank` is a word of MySQL's) is its place in a claim: the least
@@ -26,8 +27,8 @@ export function rankOf(urgency: number, wasTried: boolean, endpoint: number): nu
 
 /** The same in SQL. */
 export function rankInSql(urgency: string, tried: string, endpoint: string): string {
-  const cases = LEAST_URGENT_FIRST.map(priorityOf).flatMap((each) =>
-    [0, 1].map((was) => `when ${urgency} = ${each} and ${tried} = ${was} then ${rankOf(each, was === 1, 0)}`),
+  const cases = PRIORITIES.flatMap((kind) =>
+    [0, 1].map((was) => `when ${urgency} = ${kind} and ${tried} = ${was} then ${rankOf(kind, was === 1, 0)}`),
   );
   return `(case ${cases.join(" ")} end + ${endpoint})`;
 }
@@ -36,12 +37,12 @@ export const endpointNumber = (endpoint: Endpoint): number => ENDPOINTS.indexOf(
 
 /** All that a queue of this urgency can have: its head is never more urgent than the queue. */
 export function ranksOf(urgency: number): number[] {
-  return ENDPOINTS.filter((each) => priorityOf(kindOf(each)) <= urgency).flatMap((each) =>
-    [false, true].map((wasTried) => rankOf(urgency, wasTried, endpointNumber(each))),
+  return ENDPOINTS.filter((endpoint) => priorityOf(kindOf(endpoint)) <= urgency).flatMap((endpoint) =>
+    [false, true].map((wasTried) => rankOf(urgency, wasTried, endpointNumber(endpoint))),
   );
 }
 
-const POSSIBLE = LEAST_URGENT_FIRST.map(priorityOf).flatMap(ranksOf);
+const POSSIBLE = PRIORITIES.flatMap(ranksOf);
 
 /** A range of the index: of one step of a claim, or of several that follow each other. */
 export interface Scan {
@@ -57,16 +58,21 @@ export interface Scan {
 /** The scans of a claim, in order. Lanes without a limit of their own share theirs. */
 export function scansOf(lanes: readonly Lane[], limit: number): Scan[] {
   const scans: Scan[] = [];
-  for (const { urgency, which, place } of claimStepsOf(lanes)) {
+  const isPlain = (scan: Scan) => !scan.newestFirst && scan.newWithinMs === undefined && scan.limit === limit;
+  for (const { urgency, state, place } of claimStepsOf(lanes)) {
     const { endpoint, newestFirst = false, newWithinMs, limit: laneLimit } = place.lane;
     const number = endpointNumber(endpoint);
-    const rank = rankOf(priorityOf(urgency), which !== "untried", number);
+    const rank = rankOf(priorityOf(urgency), state !== "untried", number);
     const next: Scan = {
-      ...{ places: new Map([[number, place]]), from: rank, to: rank, newWithinMs },
-      ...{ newestFirst: newestFirst && which === "untried", limit: Math.min(limit, laneLimit) },
+      places: new Map([[number, place]]),
+      from: rank,
+      to: rank,
+      newWithinMs,
+      newestFirst: newestFirst && state === "untried",
+      limit: Math.min(limit, laneLimit),
     };
     const before = scans.at(-1);
-    if (before && [before, next].every((each) => isPlain(each, limit)) && follows(rank, before.to)) {
+    if (before && [before, next].every(isPlain) && follows(rank, before.to)) {
       before.places.set(number, place);
       before.to = rank;
     } else scans.push(next);
@@ -74,10 +80,6 @@ export function scansOf(lanes: readonly Lane[], limit: number): Scan[] {
   return scans;
 }
 
-function isPlain(scan: Scan, limit: number): boolean {
-  return !scan.newestFirst && scan.newWithinMs === undefined && scan.limit === limit;
-}
-
 function follows(rank: number, before: number): boolean {
-  return rank > before && !POSSIBLE.some((each) => each > before && each < rank);
+  return rank > before && !POSSIBLE.some((between) => between > before && between < rank);
 }

@@ -27,6 +27,7 @@ export interface EventRow {
   readonly id: string;
   readonly state: number;
   readonly kind: number;
+  readonly endpoint: number;
   readonly visitor: string;
   readonly created_at: number;
   readonly queued_at: number;
@@ -40,11 +41,15 @@ export interface EventRow {
   readonly death: string | null;
 }
 
+type OfEvent = Pick<EventRow, "id" | "destination" | "kind" | "created_at" | "data">;
+
 /**
  * What the texts of a row say; `undefined` if they cannot be read. Never throws: a row must not harm
  * those beside it.
  */
-export function contentsOf(row: EventRow): { event: OutboxEvent; history: History } | undefined {
+export function contentsOf(
+  row: OfEvent & Pick<EventRow, "history">,
+): { event: OutboxEvent; history: History } | undefined {
   const [data, history] = [dataOf(row), historyOf(row)];
   return data && history && { event: eventOf(row, data), history };
 }
@@ -70,7 +75,7 @@ function isTime(value: unknown): boolean {
 }
 
 /** `data`: default what the row has, and nothing if that cannot be read. */
-export function eventOf(row: EventRow, data: object = dataOf(row) ?? {}): OutboxEvent {
+export function eventOf(row: OfEvent, data: object = dataOf(row) ?? {}): OutboxEvent {
   return {
     id: row.id,
     destination: row.destination,
@@ -96,8 +101,8 @@ export function historyOf({ history }: Pick<EventRow, "history">): History | und
 export const seqsOf = (rows: readonly Pick<EventRow, "seq">[]): number[] => rows.map(({ seq }) => seq);
 
 /** SQL: `?, ?, ?`, for a list that is not empty. */
-export function marks(values: readonly unknown[], each = "?"): string {
-  return Array(values.length).fill(each).join(", ");
+export function marks(values: readonly unknown[], mark = "?"): string {
+  return Array(values.length).fill(mark).join(", ");
 }
 
 /** For a database of any encoding. */

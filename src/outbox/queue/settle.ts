@@ -6,7 +6,7 @@ import type { Database, Statements } from "./database.js";
 import type { QueueClaim, UnderWay } from "./leases.js";
 import type { createQueues, QueueRow } from "./queues.js";
 import { CLAIMED, RESTING, rankOf } from "./ranks.js";
-import { asciiJson, DEAD, DONE, marks, QUEUED, sizeOf } from "./rows.js";
+import { asciiJson, DEAD, DONE, marks, QUEUED, seqsOf } from "./rows.js";
 
 export type Ends = ReturnType<typeof createEnds>;
 
@@ -18,16 +18,15 @@ export function deathOf({ type: _, ...death }: AnyDeath): string {
   return asciiJson(death);
 }
 
-/** What the column `size` has for a dead letter. */
-export const deathSizeOf = (event: OutboxEvent, death: AnyDeath): number =>
-  sizeOf(event) + deathOf(death).length;
+/** What the column `size` has for a dead letter, by what it had for the event. */
+export const deathSizeOf = (size: number, death: AnyDeath): number => size + deathOf(death).length;
 
 /** Gives events up, and forgets them. Their queues are as they were. */
 export function createEnds({ words }: Pick<Database, "words">, rememberMs: number) {
   const { events, now } = words;
   const lasts = LEAST_URGENT_FIRST.map(
     (kind) => `when ${priorityOf(kind)} then ${Math.min(rowOf(kind).remembered.ms, rememberMs)}`,
-  );
+  ).join(" ");
 
   return {
     /** Makes dead letters of queued events. */
@@ -50,7 +49,7 @@ export function createEnds({ words }: Pick<Database, "words">, rememberMs: numbe
       if (seqs.length === 0) return 0;
       return tx.write(
         `update ${events} set reason = ${reason}, state = ${DONE},
-           at_ms = case when created_at > ${now} then created_at else ${now} end + case kind ${lasts.join(" ")} end,
+           at_ms = case when created_at > ${now} then created_at else ${now} end + case kind ${lasts} end,
            visitor = '', alias = null, alias_2 = null, data = '', size = 0, amount = null, history = null, death = null
          where seq in (${marks(seqs)}) and state <= ${DEAD}`,
         seqs,
@@ -59,7 +58,13 @@ export function createEnds({ words }: Pick<Database, "words">, rememberMs: numbe
   };
 }
 
-export type Settlement = readonly [claim: QueueClaim, verdict: Verdict];
+/** What a verdict needs of its claim. */
+export interface Settled
+  extends Pick<QueueClaim, "seq" | "visitor" | "endpoint" | "size" | "dueAt" | "history"> {
+  readonly event: Pick<OutboxEvent, "id" | "destination" | "kind">;
+}
+
+export type Settlement = readonly [claim: Settled, verdict: Verdict];
 
 /**
  * What a verdict has done. `lost`: another claim has the event, or the verdict was acted on
@@ -72,81 +77,72 @@ export function createSettle(
   { words }: Pick<Database, "words">,
   options: { worker: string; ends: Ends; queues: ReturnType<typeof createQueues>; underWay: UnderWay },
 ) {
-  const { worker, ends, queues: visitors, underWay } = options;
-  const { events, queues, now } = words;
+  const { worker, ends, queues, underWay } = options;
+  const { events, queues: table, now } = words;
 
   /** The same event stays its visitor's head. */
   async function keep(
     tx: Statements,
-    { seq, visitor, endpoint, dueAt, history }: QueueClaim,
+    { seq, visitor, endpoint, dueAt, history }: Settled,
     verdict: Verdict & { type: "retry" | "release" },
     { urgency }: QueueRow,
   ): Promise<void> {
     const isRetry = verdict.type === "retry";
     if (isRetry) {
-      await tx.write(`update ${events} set interrupted = 0, history = ? where seq = ?`, [
-        asciiJson(verdict.history),
-        seq,
-      ]);
+      const values = [asciiJson(verdict.history), seq];
+      await tx.write(`update ${events} set interrupted = 0, history = ? where seq = ?`, values);
     }
     const wasTried = (isRetry ? verdict.history : history).triedAt > 0;
     const turn = isRetry && verdict.inMs > 0 ? RESTING : rankOf(urgency, wasTried, endpoint);
     // What is released has been ready since as long as it was.
     await tx.write(
-      `update ${queues} set turn = ?, due_at = ${isRetry ? `${now} + ?` : "?"}, tried = ?, claimed_by = null where visitor = ?`,
+      `update ${table} set turn = ?, due_at = ${isRetry ? `${now} + ?` : "?"}, tried = ?, claimed_by = null where visitor = ?`,
       [turn, isRetry ? Math.round(verdict.inMs) : dueAt, Number(wasTried), visitor],
     );
   }
 
   return async function settle(tx: Statements, settled: readonly Settlement[]): Promise<Effect[]> {
-    const locked = await visitors.lock(
-      tx,
-      settled.map(([claim]) => claim),
-    );
-    const isOwn = (claim: QueueClaim) => {
-      const { visitor, seq } = claim;
-      const queue = locked.get(visitor);
+    const claims = settled.map(([claim]) => claim);
+    const locked = await queues.lock(tx, claims);
+    const isOwned = (claim: Settled) => {
+      const queue = locked.get(claim.visitor);
       // This process, too, may have claimed it again since.
-      if ((underWay.get(seq) ?? claim) !== claim) return false;
-      return queue?.turn === CLAIMED && queue.claimed_by === worker && queue.head === seq;
+      if ((underWay.get(claim.seq) ?? claim) !== claim) return false;
+      return queue?.turn === CLAIMED && queue.claimed_by === worker && queue.head === claim.seq;
     };
-    const owned = new Set(settled.filter(([claim]) => isOwn(claim)));
-    const lost = settled.filter((each) => !owned.has(each));
-    const rows = await visitors.lockEvents(
-      tx,
-      lost.map(([{ seq }]) => seq),
-    );
+    const owned = new Set(claims.filter(isOwned));
+    const lost = claims.filter((claim) => !owned.has(claim));
+    const rows = await queues.lockEvents(tx, seqsOf(lost));
     // One that was retried meanwhile may be in another queue.
-    const others = rows.filter(({ visitor }) => visitor && !locked.has(visitor));
-    for (const each of await visitors.lock(tx, others)) locked.set(...each);
+    const moved = rows.filter(({ visitor }) => visitor && !locked.has(visitor));
+    for (const [visitor, queue] of await queues.lock(tx, moved)) locked.set(visitor, queue);
     const [delivered, skipped]: [number[], number[]] = [[], []];
     const left = new Set<string>();
     const effects: Effect[] = [];
-    for (const each of settled) {
-      const [claim, verdict] = each;
+    for (const [claim, verdict] of settled) {
       const { seq, event } = claim;
-      const isTheOwn = owned.has(each);
+      const isOwn = owned.has(claim);
       // In a file that has replaced a damaged one, its number may be another event's.
-      const row = rows.find((lost) => lost.seq === seq && lost.id === event.id);
+      const row = rows.find((row) => row.seq === seq && row.id === event.id);
       if (verdict.type === "delivered") {
         // A delivery counts even if another process has the event by now.
         const isOpen = row?.state === QUEUED || (row?.state === DEAD && row.reason === "unconfirmed");
-        if (isTheOwn || isOpen) {
+        if (isOwn || isOpen) {
           (verdict.isSkipped ? skipped : delivered).push(seq);
           left.add(row?.visitor ?? claim.visitor);
         }
-      } else if (isTheOwn && verdict.type === "dead") {
+      } else if (isOwn && verdict.type === "dead") {
         await ends.bury(tx, [seq], verdict);
         left.add(claim.visitor);
-      } else if (isTheOwn && (verdict.type === "retry" || verdict.type === "release")) {
+      } else if (isOwn && (verdict.type === "retry" || verdict.type === "release")) {
         await keep(tx, claim, verdict, locked.get(claim.visitor) as QueueRow);
       }
-      const isOther = verdict.type === "dead" && !(row?.state === DEAD && row.death === deathOf(verdict));
-      effects.push(isTheOwn ? "done" : isOther ? "none" : "lost");
+      const isVoid = verdict.type === "dead" && !(row?.state === DEAD && row.death === deathOf(verdict));
+      effects.push(isOwn ? "done" : isVoid ? "none" : "lost");
     }
     await ends.forget(tx, delivered, "null");
     await ends.forget(tx, skipped, "'skipped'");
-    await visitors.refresh(tx, locked, left);
+    await queues.refresh(tx, locked, left);
     return effects;
   };
 }

@@ -33,9 +33,9 @@ export function migrations(): readonly string[] {
   // Here, no transaction gives a statement its time.
   const now = "cast(unixepoch() * 1000 as integer)";
   return byVersion((version) =>
-    statementsTo(version, { ...words, now }, TYPES, (table, own) => tableWith(table, own, " strict")).join(
-      ";\n",
-    ),
+    statementsTo(version, { ...words, now }, TYPES, (table) =>
+      tableWith(table, words, table.name === "queues" ? " strict, without rowid" : " strict"),
+    ).join(";\n"),
   );
 }
 
@@ -52,19 +52,19 @@ export type SqliteDatabase = ReturnType<typeof createDialect>;
  * yields microtasks alone.
  */
 export function createDialect(now: () => number, onStatement: (text: string) => void = () => {}) {
-  const prepared = new Map<string, Statement>();
+  const prepared = new Map<string, { readonly hasTime: boolean; readonly to: Statement }>();
   let connection: { readonly db: Connection } & ReturnType<typeof transactionsOf>;
   let time = 0;
 
   function run<T>(text: string, values: readonly Value[], call: (all: never[], to: Statement) => T): T {
     onStatement(text);
-    const statement = prepared.get(text) ?? connection.db.prepare(text);
-    // The last used is the last to go.
-    prepared.delete(text);
-    if (prepared.size >= KEPT) prepared.delete(prepared.keys().next().value as string);
-    prepared.set(text, statement);
-    const hasTime = text.includes(words.now);
-    return call((hasTime ? [{ now: time }, ...values] : values) as never[], statement);
+    let statement = prepared.get(text);
+    if (!statement) {
+      if (prepared.size >= KEPT) prepared.clear();
+      statement = { hasTime: text.includes(words.now), to: connection.db.prepare(text) };
+      prepared.set(text, statement);
+    }
+    return call((statement.hasTime ? [{ now: time }, ...values] : values) as never[], statement.to);
   }
 
   const statements: Statements = {

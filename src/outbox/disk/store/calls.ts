@@ -7,12 +7,12 @@ import { lastEventsIn } from "../../queue/last-events.js";
 import type { QueueClaim } from "../../queue/leases.js";
 import { pagesOf } from "../../queue/personal.js";
 import type { Queue } from "../../queue/queue.js";
+import type { Settled } from "../../queue/settle.js";
 
 /** A claim as it is sent between threads. */
-export interface DiskClaim extends Claim, Pick<QueueClaim, "seq" | "visitor" | "endpoint" | "dueAt"> {}
-
-/** What finds a claimed event again. */
-export type Claimed = Omit<DiskClaim, "isLeased" | "lane">;
+export interface DiskClaim
+  extends Claim,
+    Pick<QueueClaim, "seq" | "visitor" | "endpoint" | "size" | "dueAt"> {}
 
 /** What the store does for each call alone. */
 export function createSingleCalls(database: Database, queue: Queue, counts: Counts) {
@@ -32,10 +32,8 @@ export function createSingleCalls(database: Database, queue: Queue, counts: Coun
     async releaseAll(): Promise<void> {
       while (counts.scheduled() > 0 && (await queue.release()) > 0);
     },
-    async claim(capacity: Capacity): Promise<DiskClaim[]> {
-      const claims = await queue.claim(capacity);
-      return claims.map(({ isLeased: _, leaseAskedAt: __, ...each }) => each);
-    },
+    claim: async (capacity: Capacity): Promise<DiskClaim[]> =>
+      (await queue.claim(capacity)).map(({ isLeased: _, leaseAskedAt: __, ...claim }) => claim),
   };
 }
 
@@ -45,7 +43,7 @@ export type SingleCalls = Omit<ReturnType<typeof createSingleCalls>, "decided">;
 export interface Calls extends SingleCalls {
   append(event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
   /** Resolves to whether it had an effect: the event may be another process's by now. */
-  settle(claimed: Claimed, verdict: Verdict): Promise<boolean>;
+  settle(claim: Settled, verdict: Verdict): Promise<boolean>;
 }
 
 /** A call as a message. */
@@ -56,15 +54,17 @@ export type Call = {
 /** Calls of which each becomes a message. */
 export function callsThrough(ask: (call: Call) => Promise<unknown>): Calls {
   return new Proxy({} as Calls, {
-    get:
-      (_, name) =>
-      (...args: unknown[]) =>
-        ask({ name, args } as unknown as Call),
+    get(_, name) {
+      return (...args: unknown[]) => ask({ name, args } as unknown as Call);
+    },
   });
 }
 
-export function claimedOf({ isLeased: _, lane: __, ...claimed }: DiskClaim): Claimed {
-  return claimed;
+/** Without its data: the thread has it. */
+export function settledOf(claim: DiskClaim): Settled {
+  const { seq, visitor, endpoint, size, dueAt, history } = claim;
+  const { id, destination, kind } = claim.event;
+  return { seq, visitor, endpoint, size, dueAt, history, event: { id, destination, kind } };
 }
 
 /**

@@ -25,11 +25,10 @@ type Row = Record<string, Value>;
  * Events keep their order, and come after those that are there.
  */
 export async function copyInto(database: SqliteDatabase, lost: Connection): Promise<void> {
-  const [last] = await database.rows<{ seq: number; place: number }>(
+  const [{ seq, place } = { seq: 0, place: 0 }] = await database.rows<{ seq: number; place: number }>(
     `select (select coalesce(max(seq), 0) from events) as seq,
        (select coalesce(max(place), 0) from queues) as place`,
   );
-  const { seq = 0, place = 0 } = last ?? {};
   const shifts: Record<string, number> = { seq, head: seq, place };
 
   async function copy(table: string, key: string, first: Value, orElse: string): Promise<void> {

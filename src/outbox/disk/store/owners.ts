@@ -26,7 +26,7 @@ export function createOwners(
   const isClaimed = () => `destination in (${marks(destinations())}) and turn = ${CLAIMED}`;
 
   /** Until when the leases of other processes last. */
-  const others = () =>
+  const leasesOfOthers = () =>
     database.rows<{ other: string; until: number }>(
       `select claimed_by as other, max(due_at) as until from ${queues}
        where ${isClaimed()} and claimed_by <> ? group by claimed_by`,
@@ -40,22 +40,20 @@ export function createOwners(
      */
     async endKilled(): Promise<void> {
       const seen: typeof silent = new Map();
-      for (const { other, until } of await others()) {
+      for (const { other, until } of await leasesOfOthers()) {
         if (!locks?.hasEnded(other)) continue;
         const lease = `${other} ${until}`;
         const looks = silent.get(lease) ?? 0;
         seen.set(lease, looks + 1);
         if (looks < LOOKS_WITHOUT_LOCK) continue;
-        await database.write(`update ${queues} set due_at = 0 where ${isClaimed()} and claimed_by = ?`, [
-          ...destinations(),
-          other,
-        ]);
+        const end = `update ${queues} set due_at = 0 where ${isClaimed()} and claimed_by = ?`;
+        await database.write(end, [...destinations(), other]);
       }
       silent = seen;
     },
     /** Removes the locks of ended processes that have no claims. */
     async removeLocks(): Promise<void> {
-      locks?.removeEnded((await others()).map(({ other }) => other));
+      locks?.removeEnded((await leasesOfOthers()).map(({ other }) => other));
     },
     /** Counts looks anew: a disk that failed this process may have refused others their renewals. */
     forgetWhatWasSeen(): void {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { EventKind, OutboxEvent } from "../../../conversion/events.js";
 import { LEAST_URGENT_FIRST, priorityOf } from "../../../conversion/kinds.js";
 import type { OutboxObserver } from "../../outbox.js";
+import type { Stored } from "../../queue/append.js";
 import { type CountRow, type Counts, changeOf, isDead } from "../../queue/counts.js";
 import { Scope } from "../../queue/database.js";
 import type { Queue } from "../../queue/queue.js";
@@ -51,12 +52,10 @@ export function createSpace(
     return bytesThat(() => true) + bytes - maxBytes;
   }
 
-  async function append(
-    events: readonly OutboxEvent[],
-  ): Promise<readonly ("queued" | "duplicate" | "full")[]> {
+  async function append(events: readonly OutboxEvent[]): Promise<readonly Stored[]> {
     if (events.length === 0) return [];
     if (missingFor(events) <= 0) return store(events);
-    const outcomes: ("queued" | "duplicate" | "full")[] = [];
+    const outcomes: Stored[] = [];
     for (const event of events) {
       const { text, values } = queue.newRow(event).known;
       if ((await database.rows(text, values)).length > 0) outcomes.push("duplicate");
@@ -81,7 +80,8 @@ export function createSpace(
     const destinations = new Set([event.destination, ...counts.rows.map((row) => row.destination)]);
     for (const kind of [...lower, event.kind]) {
       for (const shed of kind === event.kind ? [shedDead] : [shedDead, shedLive]) {
-        for (const each of destinations) while (missing() > 0 && (await shed(kind, new Scope(each), event)));
+        for (const destination of destinations)
+          while (missing() > 0 && (await shed(kind, new Scope(destination), event)));
       }
     }
     return missing() <= 0;

@@ -1,14 +1,14 @@
 import type { OutboxEvent } from "../../../conversion/events.js";
-import type { Verdict } from "../../outbox.js";
 import { type CountRow, createCounts } from "../../queue/counts.js";
 import { Scope } from "../../queue/database.js";
-import { clockOfAllThreads, type Moment, type QueueClaim, type TwoClocks } from "../../queue/leases.js";
+import { clockOfAllThreads, type Moment, type TwoClocks } from "../../queue/leases.js";
 import { createQueue } from "../../queue/queue.js";
+import type { Settled, Settlement } from "../../queue/settle.js";
 import { SHARE_OF_DEAD_LETTERS } from "../../shedding.js";
 import { createDialect } from "../file/dialect.js";
 import type { OpenFile } from "../file/file.js";
 import type { Database as Connection, Problem } from "../file/sqlite.js";
-import { type Call, type Claimed, createSingleCalls, type DiskClaim, type SingleCalls } from "./calls.js";
+import { type Call, createSingleCalls, type DiskClaim, type SingleCalls } from "./calls.js";
 import { copyInto } from "./moved-file.js";
 import { createOwners, type Locks } from "./owners.js";
 import { createSpace, type Dropped } from "./space.js";
@@ -64,6 +64,7 @@ export function createStore(
   const { clock = clockOfAllThreads, scope = new Scope(), inherited } = options;
   const database = createDialect(clock.now, options.onStatement);
   const counts = createCounts(() => queue.count(), scope);
+  const destinations = () => [...new Set(counts.rows.map(({ destination }) => destination))];
   const owners = createOwners(database, { owner, locks: options.locks, destinations });
   const maxEventBytes = maxBytes * SHARE_OF_EVENTS;
   let dropped: Dropped[] = [];
@@ -78,16 +79,18 @@ export function createStore(
     ...{ maxDeadLetters, maxDeadLetterBytes: maxEventBytes * SHARE_OF_DEAD_LETTERS },
     onDropped: (event, reason) => dropped.push({ event, reason }),
   });
-  for (const claim of inherited ?? []) queue.underWay.set(claim.seq, unleased(claim));
+  // Until one of them is renewed, nothing of it may leave.
+  for (const claim of inherited ?? [])
+    queue.underWay.set(claim.seq, { ...claim, leaseAskedAt: undefined, isLeased: () => false });
   const space = createSpace(database, {
     ...{ maxBytes: maxEventBytes, counts, queue },
-    onDropped: (each) => dropped.push(each),
+    onDropped: (loss) => dropped.push(loss),
   });
   const single: SingleCalls = createSingleCalls(database, queue, counts);
   /** What is done for all such calls of a pass together. Verdicts first, because they free space. */
   const together = {
-    settle: (all: readonly [Claimed, Verdict][]) =>
-      all.length === 0 ? [] : queue.settle(all.map(([claimed, verdict]) => [ownClaim(claimed), verdict])),
+    settle: (all: readonly Settlement[]) =>
+      all.length === 0 ? [] : queue.settle(all.map(([claim, verdict]) => [ownClaim(claim), verdict])),
     append: (all: readonly [OutboxEvent][]) => space.append(all.map(([event]) => event)),
   };
 
@@ -95,15 +98,11 @@ export function createStore(
    * The event may have another number by now, in another file. If another process had it meanwhile,
    * and this one has claimed it again, that is another claim: its `dueAt` differs.
    */
-  function ownClaim(claimed: Claimed): QueueClaim {
-    const { event, dueAt, seq } = claimed;
-    const known = [...queue.underWay.values()].find((each) => each.event.id === event.id);
+  function ownClaim(claim: Settled): Settled {
+    const { event, dueAt, seq } = claim;
+    const known = [...queue.underWay.values()].find((claim) => claim.event.id === event.id);
     if (known?.dueAt === dueAt) return known;
-    return unleased({ ...(claimed as DiskClaim), seq: known?.seq ?? seq });
-  }
-
-  function destinations(): number[] {
-    return [...new Set(counts.rows.map(({ destination }) => destination))];
+    return { ...claim, seq: known?.seq ?? seq };
   }
 
   async function carryOut(calls: readonly Call[]): Promise<unknown[]> {
@@ -202,9 +201,4 @@ export function createStore(
       return outcome;
     },
   };
-}
-
-/** Until it is renewed, nothing of it may leave. */
-function unleased(claim: DiskClaim): QueueClaim {
-  return { ...claim, leaseAskedAt: undefined, isLeased: () => false };
 }
