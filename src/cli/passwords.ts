@@ -6,7 +6,7 @@ export function passwordHider(urls: readonly string[]): (text: string) => string
   const spellings = new Set(urls.flatMap(passwordsIn).flatMap(meaningsOf));
   spellings.delete("");
   // The longest first: otherwise the rest of a longer spelling would be shown.
-  const secrets = [...spellings].sort((a, b) => b.length - a.length).map((each) => new Secret(each));
+  const secrets = [...spellings].sort((a, b) => b.length - a.length).map((spelling) => new Secret(spelling));
   return (text) => secrets.reduce((hidden, secret) => secret.removeFrom(hidden), text);
 }
 
@@ -25,5 +25,5 @@ function passwordsIn(url: string): string[] {
 /** As it stands, and what it means: percent-encoded, and in a query with + for a space. */
 function meaningsOf(password: string): string[] {
   const spelt = [password, password.replaceAll("+", " ")];
-  return [password, ...spelt.map((each) => harmless(() => decodeURIComponent(each)) ?? each)];
+  return [password, ...spelt.map((text) => harmless(() => decodeURIComponent(text)) ?? text)];
 }

@@ -56,9 +56,9 @@ export function refuseForeignAction({ headers, secure }: Request): void {
   // Anyone on the way can write a page of `http:`. A proxy that Express does not trust may have
   // taken the `https:` off.
   const isHttps = secure || /^\s*https\b/i.test(String(headers["x-forwarded-proto"] ?? ""));
-  const own = [`https://${host}`, ...(isHttps ? [] : [`http://${host}`])];
+  const addresses = [`https://${host}`, ...(isHttps ? [] : [`http://${host}`])];
   // A proxy may have added a port that browsers leave out.
-  const isOwn = own.some((address) => URL.canParse(address) && new URL(address).origin === origin);
+  const isOwn = addresses.some((address) => URL.canParse(address) && new URL(address).origin === origin);
   if (site === undefined && isOwn) return;
   throw new Refused(403, "Only the dashboard's own page may ask for this.");
 }

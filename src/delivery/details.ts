@@ -46,7 +46,7 @@ export function detailsOf(
 function withoutVisitor(text: string, event: OutboxEvent): string {
   const { clickId, sessionId } = event.data;
   const name = "customerName" in event.data ? event.data.customerName : undefined;
-  const texts = [clickId, sessionId, name, emailOf(event)].filter((each) => each !== undefined);
+  const texts = [clickId, sessionId, name, emailOf(event)].filter((value) => value !== undefined);
   if (texts.length === 0) return text;
   // The longest first: one may be part of another.
   const longestFirst = texts.sort((one, other) => other.length - one.length);

@@ -284,10 +284,10 @@ export class EndpointHealth {
     if (!this.#outage) return Number.NEGATIVE_INFINITY;
     const { failedAt, known, signAt = Number.NEGATIVE_INFINITY } = this.#outage;
     if (signAt > Math.max(failedAt, known?.lastAt ?? failedAt)) return signAt;
-    const own = failedAt + restMs(this.#outage, failedAt);
-    if (!known) return own;
+    const restedAt = failedAt + restMs(this.#outage, failedAt);
+    if (!known) return restedAt;
     const ofAll = known.lastAt + costlyProbeMs(known.lastAt - known.since);
-    return Math.max(own, ofAll + (this.#apartMs ?? 0));
+    return Math.max(restedAt, ofAll + (this.#apartMs ?? 0));
   }
 
   /** How many more attempts may begin. */

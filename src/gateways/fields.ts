@@ -50,8 +50,8 @@ export class Fields {
   }
 
   /** An id or an address that may be missing. */
-  maybe(path: Path): string | undefined {
-    const values = [path].flat().map((each) => this.get(each));
+  maybe(paths: Path): string | undefined {
+    const values = [paths].flat().map((path) => this.get(path));
     const found = values.find((value) => Number.isSafeInteger(value) || (typeof value === "string" && value));
     return found === undefined ? undefined : String(found);
   }

@@ -52,6 +52,6 @@ export function dueIn({ queued, scheduled }: Pick<OutboxCounts, "queued" | "sche
 
 /** The earliest of some times; `null`: never. */
 export function earliestOf(times: readonly (number | null)[]): number | null {
-  const known = times.filter((each) => each !== null);
+  const known = times.filter((time) => time !== null);
   return known.length === 0 ? null : Math.min(...known);
 }

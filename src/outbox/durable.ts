@@ -83,9 +83,9 @@ export function createDurable<C extends Claim>(
 
   function counts(): OutboxCounts {
     const problem = fallback.problem ?? spoolProblem;
-    const { queued, oldest, ...others } = storage.counts();
+    const { queued, oldest, ...rest } = storage.counts();
     return {
-      ...others,
+      ...rest,
       queued: queued + fallback.length,
       oldest: oldest ?? fallback.oldest,
       ...(problem && { trouble: problem.message }),

@@ -61,7 +61,7 @@ export async function personalDataIn(
   person: Person,
 ): Promise<readonly PersonalEvent[]> {
   const found = await search(pages, person);
-  return found.map((each) => ({ ...each, event: shownData(each.event) }));
+  return found.map((match) => ({ ...match, event: shownData(match.event) }));
 }
 
 async function search(pages: PersonalStorage["pages"], person: Person): Promise<readonly PersonalEvent[]> {
@@ -71,22 +71,22 @@ async function search(pages: PersonalStorage["pages"], person: Person): Promise<
 
   async function collect(matches: (event: PersonalEvent) => boolean): Promise<void> {
     for await (const page of pages()) {
-      for (const each of page) if (matches(each)) found.set(`${each.destination} ${each.id}`, each);
+      for (const event of page) if (matches(event)) found.set(`${event.destination} ${event.id}`, event);
     }
   }
 
   const holds = email == null ? () => false : holderOf(email);
-  await collect((each) => {
-    if (each.kind === "click") return sharesOneOf(ids, each) || holds(each.event);
+  await collect((candidate) => {
+    if (candidate.kind === "click") return sharesOneOf(ids, candidate) || holds(candidate.event);
     return email == null
-      ? sharesOneOf(ids, each)
-      : isSameAddress(email, emailOf({ ...each, data: each.event }));
+      ? sharesOneOf(ids, candidate)
+      : isSameAddress(email, emailOf({ ...candidate, data: candidate.event }));
   });
   const more = new Set(
     [...found.values()].filter(({ kind }) => kind !== "click").flatMap(({ event }) => idsOf(event)),
   );
   for (const id of ids) more.delete(id);
-  if (more.size > 0) await collect((each) => each.kind === "click" && sharesOneOf(more, each));
+  if (more.size > 0) await collect((event) => event.kind === "click" && sharesOneOf(more, event));
   return [...found.values()].sort((one, other) => one.createdAt - other.createdAt);
 }
 
@@ -102,16 +102,16 @@ export async function eraseIn(storage: PersonalStorage, person: Person): Promise
 
 /** @throws ArgumentError A search by nothing, or a misspelt name, must not seem to find nothing. */
 function checked(person: Person): Person {
-  const { email, clickId, sessionId, ...others } = Object(person) as Person;
+  const { email, clickId, sessionId, ...strays } = Object(person) as Person;
   const problems = [
     email != null &&
       (typeof email !== "string" || addressIn(email) === undefined) &&
       "`email` must be an e-mail address",
     clickId != null && !isVisitorId(clickId) && "`clickId` must be a click id",
     sessionId != null && !isVisitorId(sessionId) && "`sessionId` must be a session id",
-    ...Object.keys(others).map((name) => `\`${name}\` is no field of a person`),
+    ...Object.keys(strays).map((name) => `\`${name}\` is no field of a person`),
     (email ?? clickId ?? sessionId) == null && "it needs `email`, `clickId` or `sessionId`",
-  ].filter((each) => each !== false);
+  ].filter((problem) => problem !== false);
   if (problems.length > 0) throw new ArgumentError(`person: ${problems.join("; ")}`);
   return { email: email == null ? email : addressIn(email), clickId, sessionId };
 }

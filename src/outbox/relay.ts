@@ -47,10 +47,10 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
     }
     claiming = true;
     try {
-      const { limit, ...others } = to.capacity();
+      const { limit, lanes } = to.capacity();
       // An attempt keeps its slot until its verdict is stored: only then can its visitor's next
       // event be claimed, and that may be the most urgent.
-      const capacity = { ...others, limit: store.isInOrder ? limit : limit - settling };
+      const capacity = { lanes, limit: store.isInOrder ? limit : limit - settling };
       if (!stopping && capacity.limit > 0 && capacity.lanes.length > 0) {
         const claimed = store.claim(capacity);
         for (const claim of claimed instanceof Promise ? await claimed : claimed) void deliverOne(claim, to);

@@ -72,10 +72,10 @@ const seenBy = new WeakMap<Request, OneTracker>();
 
 /** An `onClick` sees this request. Logs once if another tracker's would set the same cookie. */
 export function seenByOnClick(req: Request, context: OneTracker): void {
-  const other = seenBy.get(req);
+  const last = seenBy.get(req);
   seenBy.set(req, context);
-  if (other === undefined || other === context) return;
-  const [theirs, ours] = [other, context].map(({ config }) => [config.cookieName, config.sessionCookie]);
+  if (last === undefined || last === context) return;
+  const [theirs, ours] = [last, context].map(({ config }) => [config.cookieName, config.sessionCookie]);
   const shared = theirs?.find((name) => name !== undefined && ours?.includes(name));
   if (shared === undefined) return;
   context.journal.once(
@@ -109,7 +109,7 @@ export function createReferenceWatch(journal: Journal) {
     watch(req: Request, res: Response): void {
       // A request of Node alone has no `originalUrl`.
       const isInAddress = (param: string) => req.originalUrl?.includes(`${param}=`);
-      const param = [...params].find((each) => isInAddress(each) && landingOf(req, each));
+      const param = [...params].find((name) => isInAddress(name) && landingOf(req, name));
       if (param === undefined || !isOpenedByPerson(req)) return;
       res.once("finish", () => {
         // A redirect that keeps the reference leads to the page where it counts.

@@ -29,7 +29,7 @@ export function requestFrom(source: unknown): Request | undefined {
     const apart = Array.isArray(cookies) ? { cookie: cookies } : {};
     const all = Object.entries({ ...apart, ...headers });
     const valuesOf = (name: string) =>
-      all.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value);
+      all.filter(([header]) => header.toLowerCase() === name).map(([, value]) => value);
     return requestLike({ get: (name) => valuesOf(name).flat().join("; ") || undefined }, source as object);
   }
   return isHeaders(source) ? requestLike(source) : undefined;

@@ -70,8 +70,8 @@ function linkOf(ledger: LedgerStore, lead: NewLead): Link {
   const found = clickId ? ledger.clickOf(clickId) : sessionId ? ledger.lastClickOf(sessionId) : undefined;
   const registration = kind === "payment" ? ledger.registrationOf(lead) : undefined;
   // A shared machine: another customer registered through this click, and this one elsewhere.
-  const others = found && registration ? ledger.customersOf(found.id) : new Set();
-  const isAnothers = others.size > 0 && !others.has(lead.customerEmail.toLowerCase());
+  const customers = found && registration ? ledger.customersOf(found.id) : new Set();
+  const isAnothers = customers.size > 0 && !customers.has(lead.customerEmail.toLowerCase());
   if (found && !isAnothers) {
     const { id: linkedClick, affiliateReference } = found;
     const linkedThrough = clickId ? "clickId" : "sessionId";

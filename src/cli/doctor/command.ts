@@ -89,7 +89,7 @@ function readFlags(args: string[], env: Terminal["env"]) {
     throw new Error("--schema, --prefix and --last go with --outbox");
   const location = where === undefined ? undefined : locationFrom(where, flags);
   const isOfService = [flags["base-url"], flags["client-id"], flags["api-key-env"], session];
-  const hasTarget = !location || sendsClick || isOfService.some((each) => each !== undefined);
+  const hasTarget = !location || sendsClick || isOfService.some((flag) => flag !== undefined);
   const target = hasTarget ? targetFrom(flags, env) : undefined;
   // Checked here, so that a wrong id is an error of usage.
   if (session !== undefined) target?.calls.status(session);

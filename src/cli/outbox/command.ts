@@ -128,8 +128,8 @@ function read(args: string[], { env, ask }: Terminal) {
     const after = variable ? "" : " after where it is";
     throw new Error(`say what to do${after}: ${actions.join(", ")}${didYouMean(action, actions)}`);
   }
-  const other = Object.keys(flags).find((name) => ![...WITH_ALL, ...row.options].includes(name));
-  if (other) throw new Error(`--${other} does not go with ${action}`);
+  const stray = Object.keys(flags).find((name) => ![...WITH_ALL, ...row.options].includes(name));
+  if (stray) throw new Error(`--${stray} does not go with ${action}`);
   const { all = false, yes = false, json = false, erase = false } = flags;
   const clientId = positiveInteger("--client-id", flags["client-id"]);
   const filter = {

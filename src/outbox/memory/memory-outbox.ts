@@ -134,7 +134,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     if (entry.letter) {
       bytesOfDead -= entry.size;
       dead.remove(entry);
-    } else if (entry.visitor) {
+    } else if (entry.queue) {
       queued[entry.event.kind].remove(entry);
       queues.remove(entry, clock.now());
     } else scheduled.remove(entry);
@@ -164,26 +164,26 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     let events = numberOf(queued) + scheduled.length - victims.length - maxEvents;
     let excess = bytes - (crowded?.size ?? 0) - maxBytes;
     // Looks for no victim if none is needed: the first may be behind all dead letters.
-    const others = events > 0 || excess > 0 ? sheddableFor(entry) : [];
-    for (const each of others) {
-      if (each.letter && excess <= 0) continue;
-      victims.push(each);
-      excess -= each.size;
-      if (!each.letter) events--;
+    const sheddable = events > 0 || excess > 0 ? sheddableFor(entry) : [];
+    for (const victim of sheddable) {
+      if (victim.letter && excess <= 0) continue;
+      victims.push(victim);
+      excess -= victim.size;
+      if (!victim.letter) events--;
       if (events <= 0 && excess <= 0) break;
     }
     if (events > 0 || excess > 0) {
       forget(entry);
       return false;
     }
-    for (const each of victims)
-      drop(each, each === crowded ? "visitor-full" : each.letter ? "dead-letters-full" : "full");
+    for (const victim of victims)
+      drop(victim, victim === crowded ? "visitor-full" : victim.letter ? "dead-letters-full" : "full");
     return true;
   }
 
   /** The least urgent first. */
-  function* sheddableFor({ visitor, event }: Entry): Generator<Entry> {
-    const urgency = visitor?.urgency ?? event.kind;
+  function* sheddableFor({ queue, event }: Entry): Generator<Entry> {
+    const urgency = queue?.urgency ?? event.kind;
     for (const lower of LEAST_URGENT_FIRST) {
       yield* deadOf(lower);
       if (lower === urgency) return;
@@ -192,7 +192,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   }
 
   function* deadOf(kind: EventKind): Generator<Entry> {
-    for (const each of dead) if (each.event.kind === kind) yield each;
+    for (const entry of dead) if (entry.event.kind === kind) yield entry;
   }
 
   /** The id of a dead letter stays known. */
@@ -205,9 +205,9 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
 
   function evictWhatIsTooMuch(): void {
     for (const kind of LEAST_URGENT_FIRST)
-      for (const each of deadOf(kind)) {
+      for (const entry of deadOf(kind)) {
         if (dead.length <= maxDeadLetters && bytesOfDead <= maxBytes * SHARE_OF_DEAD_LETTERS) return;
-        drop(each, "dead-letters-full");
+        drop(entry, "dead-letters-full");
       }
   }
 
@@ -266,9 +266,9 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   /** The first to die first. */
   function letters({ kind, reason }: DeadLetterFilter = {}): DeadLetter[] {
     const all = [...dead].map(({ letter }) => letter as DeadLetter);
-    return all
-      .filter((each) => (kind ?? each.kind) === each.kind && (reason ?? each.reason) === each.reason)
-      .sort((a, b) => a.diedAt - b.diedAt);
+    const ofKind = all.filter((letter) => (kind ?? letter.kind) === letter.kind);
+    const ofReason = ofKind.filter((letter) => (reason ?? letter.reason) === letter.reason);
+    return ofReason.sort((a, b) => a.diedAt - b.diedAt);
   }
 
   function sums(filter?: DeadLetterFilter): DeadLetterSum[] {

@@ -44,9 +44,9 @@ export function createAppend(options: {
         some.map(({ event }) => event),
         randomUUID(),
       );
-      for (const [nth, each] of some.entries()) {
-        waiting.delete(each);
-        each.resolve(outcomes[nth] as Stored);
+      for (const [nth, request] of some.entries()) {
+        waiting.delete(request);
+        request.resolve(outcomes[nth] as Stored);
       }
       return true;
     } catch (error) {
@@ -58,10 +58,10 @@ export function createAppend(options: {
   /** Stores each alone that nothing before it holds up. Resolves to the others. */
   async function storeEach(some: Iterable<AppendRequest>, taken: Set<string>): Promise<AppendRequest[]> {
     const left: AppendRequest[] = [];
-    for (const each of some) {
-      if (isFree(each, taken) && (await store([each]))) continue;
-      take(each, taken);
-      left.push(each);
+    for (const request of some) {
+      if (isFree(request, taken) && (await store([request]))) continue;
+      take(request, taken);
+      left.push(request);
     }
     return left;
   }
@@ -69,16 +69,16 @@ export function createAppend(options: {
   // One call at a time. If it fails, so does everything behind it: otherwise a later event could be
   // stored before an earlier one.
   const inTurn = inBatches<AppendRequest, undefined>(storeInTurn, { max: AT_ONCE, failTogether: true });
-  async function storeInTurn(asked: readonly AppendRequest[]): Promise<undefined[]> {
+  async function storeInTurn(all: readonly AppendRequest[]): Promise<undefined[]> {
     const taken = new Set([...waiting].flatMap(keysOf));
-    const free = asked.filter((each) => isFree(each, taken));
+    const free = all.filter((request) => isFree(request, taken));
     const isStored = free.length > 0 && (await store(free));
     // It waits: it need not be tried again.
     if (!isStored && free.length === 1) take(free[0] as AppendRequest, taken);
-    const left = isStored ? asked.filter((each) => !free.includes(each)) : await storeEach(asked, taken);
-    for (const each of left) {
-      waiting.add(each);
-      each.waits?.();
+    const left = isStored ? all.filter((request) => !free.includes(request)) : await storeEach(all, taken);
+    for (const request of left) {
+      waiting.add(request);
+      request.waits?.();
     }
     if (!isLooking) void look();
     return [];
@@ -95,9 +95,9 @@ export function createAppend(options: {
       } catch (error) {
         // They keep their places: the next look may find the server there again.
         inMs = LOOK_WHEN_AWAY_MS;
-        for (const each of isClosing ? waiting : []) {
-          waiting.delete(each);
-          each.reject(error);
+        for (const request of isClosing ? waiting : []) {
+          waiting.delete(request);
+          request.reject(error);
         }
       }
       await new Promise<void>((resolve) => clock.after(inMs, resolve));

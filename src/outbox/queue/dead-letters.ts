@@ -38,7 +38,7 @@ export function createDeadLetters(
   function selected({ kind, reason, id }: Omit<DeadLetterQuery, "limit">, of = scope) {
     const given = { "kind = ?": kind && priorityOf(kind), "reason = ?": reason, "id = ?": id };
     const meant = Object.entries(given).filter(
-      (each): each is [string, string | number] => each[1] !== undefined,
+      (pair): pair is [string, string | number] => pair[1] !== undefined,
     );
     return {
       text: [inState(DEAD), of.condition, ...meant.map(([condition]) => condition)].join(" and "),

@@ -29,10 +29,10 @@ export function createPersonal(
   database: Database,
   options: { counts: Counts; scope: Scope; ends: Ends; queues: ReturnType<typeof createQueues> },
 ): PersonalStorage & { page(after: number): Promise<PersonalPage> } {
-  const { counts, scope, ends, queues: visitors } = options;
-  const { events, queues } = database.words;
+  const { counts, scope, ends, queues } = options;
+  const { events, queues: table } = database.words;
   const isUnderWay = `exists (
-    select 1 from ${queues} q where q.visitor = e.visitor and q.head = e.seq and q.turn = ${CLAIMED})`;
+    select 1 from ${table} q where q.visitor = e.visitor and q.head = e.seq and q.turn = ${CLAIMED})`;
 
   /** A page, in the order of their numbers, which stay the same. */
   async function page(after: number): Promise<PersonalPage> {
@@ -55,20 +55,20 @@ export function createPersonal(
     pages: () => pagesOf(page),
     async remove(found) {
       const destinations = [...new Set(found.map(({ destination }) => destination))];
-      const which = `destination in (${marks(destinations)}) and id in (${marks(found)}) and state <= ${DEAD}`;
+      const isFound = `destination in (${marks(destinations)}) and id in (${marks(found)}) and state <= ${DEAD}`;
       const values = [...destinations, ...found.map(({ id }) => id)];
       const removed = await database.transaction(async (tx) => {
-        const unqueued = `select seq from ${events} where ${which} and state <> ${QUEUED}`;
+        const unqueued = `select seq from ${events} where ${isFound} and state <> ${QUEUED}`;
         // Waits until events that are getting places have them.
-        await visitors.lockEvents(tx, seqsOf(await tx.rows(unqueued, values)));
-        const rows = await tx.rows(`select seq, visitor from ${events} where ${which}`, values);
-        const locked = await visitors.lock(tx, rows);
+        await queues.lockEvents(tx, seqsOf(await tx.rows(unqueued, values)));
+        const rows = await tx.rows(`select seq, visitor from ${events} where ${isFound}`, values);
+        const locked = await queues.lock(tx, rows);
         const underWay = [...locked.values()].filter(({ turn }) => turn === CLAIMED).map(({ head }) => head);
         // It says nothing about its endpoint: see unanswered.ts.
         const reason = `case state when ${SCHEDULED} then 'cancelled' else 'erased' end`;
         const seqs = seqsOf(rows).filter((seq) => !underWay.includes(seq));
         const number = await ends.forget(tx, seqs, reason);
-        await visitors.refresh(tx, locked);
+        await queues.refresh(tx, locked);
         return number;
       });
       await counts.take();

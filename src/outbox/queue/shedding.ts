@@ -20,9 +20,9 @@ export function createShedding(
   database: Database,
   options: { scope: Scope; queues: ReturnType<typeof createQueues> },
 ) {
-  const { scope, queues: visitors } = options;
+  const { scope, queues } = options;
   const { words } = database;
-  const { events, queues } = words;
+  const { events, queues: table } = words;
 
   const placesOf = createPlaces(database);
 
@@ -40,7 +40,7 @@ export function createShedding(
     );
     if (rows.length === 0) return [];
     await tx.write(`delete from ${events} where seq in (${marks(rows)})`, seqsOf(rows));
-    await visitors.refresh(tx, locked, new Set(rows.map(({ visitor }) => visitor)));
+    await queues.refresh(tx, locked, new Set(rows.map(({ visitor }) => visitor)));
     return rows.map((row) => eventOf(row));
   }
 
@@ -61,7 +61,7 @@ export function createShedding(
       const priority = priorityOf(urgency);
       const selects = [...ranksOf(priority), RESTING, CLAIMED].map(
         (turn) =>
-          `select * from (select visitor from ${queues} where ${of.condition} and turn = ${turn} and urgency = ${priority}
+          `select * from (select visitor from ${table} where ${of.condition} and turn = ${turn} and urgency = ${priority}
              and visitor not in (${marks(spared)}) order by due_at, head limit ${most + MORE}) as p${turn}`,
       );
       // All of them: the oldest may be under way.
@@ -70,7 +70,7 @@ export function createShedding(
         selects.flatMap(() => spared),
       );
       return database.transaction(async (tx) => {
-        const locked = await visitors.lock(tx, found);
+        const locked = await queues.lock(tx, found);
         for (const [visitor, row] of locked) if (row.urgency !== priority) locked.delete(visitor);
         if (locked.size === 0) return [];
         const underWay = [...locked.values()].map(({ turn, head }) => (turn === CLAIMED ? head : 0));
@@ -82,7 +82,7 @@ export function createShedding(
     /** Removes visitors' oldest clicks that are not under way, until each has no more than may wait. */
     async shedClicks(tx: Statements, crowded: readonly { readonly visitor: string }[]) {
       const shed: OutboxEvent[] = [];
-      for (const queue of await visitors.lock(tx, crowded)) {
+      for (const queue of await queues.lock(tx, crowded)) {
         const [, { turn, head, endpoint }] = queue;
         const underWay = turn === CLAIMED ? head : 0;
         const kept = CLICKS_OF_A_VISITOR - Number(underWay > 0 && endpoint === CLICKS);

@@ -19,9 +19,9 @@ export function createUpkeep(
   database: Database,
   options: { queues: ReturnType<typeof createQueues>; patienceMs: number; now: () => number },
 ) {
-  const { queues: visitors, patienceMs, now: ownNow } = options;
+  const { queues, patienceMs, now: ownNow } = options;
   const { words } = database;
-  const { events, queues, now } = words;
+  const { events, queues: table, now } = words;
   let lookedUntil = "";
 
   /**
@@ -31,15 +31,14 @@ export function createUpkeep(
    * @param most so many times `AT_ONCE` of each destination.
    */
   async function forgetOld(most: number): Promise<void> {
-    const which = `${inState(DONE)} and destination`;
+    const isDone = inState(DONE);
     for (let destination = -1; ; ) {
       // By a look at the index for each: there may be millions of ids.
-      const [row] = await database.rows(`select min(destination) as next from ${events} where ${which} > ?`, [
-        destination,
-      ]);
+      const next = `select min(destination) as next from ${events} where ${isDone} and destination > ?`;
+      const [row] = await database.rows(next, [destination]);
       if (row?.next == null) break;
       destination = row.next;
-      const isOld = `${which} = ? and at_ms < ${now} and at_ms < ?`;
+      const isOld = `${isDone} and destination = ? and at_ms < ${now} and at_ms < ?`;
       const values = [destination, ownNow()];
       for (let nth = 0; nth < most; nth++) {
         const select = `select seq from ${events} where ${isOld} order by at_ms limit ${AT_ONCE}`;
@@ -61,10 +60,10 @@ export function createUpkeep(
       [CLAIMED, `${now} + ${patienceMs}`],
     ]) {
       const isFar = `turn = ${turn} and due_at > ${now} + ${FARTHEST_MS}`;
-      const far = await database.rows(`select visitor from ${queues} where ${isFar} limit ${AT_ONCE}`);
+      const far = await database.rows(`select visitor from ${table} where ${isFar} limit ${AT_ONCE}`);
       if (far.length === 0) continue;
       await database.write(
-        `update ${queues} set due_at = ${end} where visitor in (${marks(far)}) and ${isFar}`,
+        `update ${table} set due_at = ${end} where visitor in (${marks(far)}) and ${isFar}`,
         far.map(({ visitor }) => visitor),
       );
     }
@@ -77,7 +76,7 @@ export function createUpkeep(
   async function repair(): Promise<void> {
     const page = (columns: string, from: string) =>
       `(select ${columns} from ${from} visitor > ? order by visitor limit ${VISITORS_AT_ONCE}) as p`;
-    const queuesPage = page("visitor, head", `${queues} where`);
+    const queuesPage = page("visitor, head", `${table} where`);
     const eventsPage = page("distinct visitor", `${events} where state = ${QUEUED} and`);
     const lastOf = (from: string) => `select max(visitor) as last, count(*) as number from ${from}`;
     const pages = await database.rows<{ last: string; number: number }>(
@@ -88,7 +87,7 @@ export function createUpkeep(
       `select p.visitor from ${queuesPage}
        left join ${events} e on e.seq = p.head and e.state = ${QUEUED} and e.visitor = p.visitor where e.seq is null
        union
-       select p.visitor from ${eventsPage} left join ${queues} q on q.visitor = p.visitor where q.visitor is null`,
+       select p.visitor from ${eventsPage} left join ${table} q on q.visitor = p.visitor where q.visitor is null`,
       [lookedUntil, lookedUntil],
     );
     const full = pages.filter(({ number }) => number === VISITORS_AT_ONCE);
@@ -106,12 +105,12 @@ export function createUpkeep(
       if (rows.length > 0) {
         // A head that no event has: `refresh` finds the right one.
         await tx.write(
-          `insert into ${queues} (visitor, destination, head, urgency, endpoint, tried, turn, due_at, place)
+          `insert into ${table} (visitor, destination, head, urgency, endpoint, tried, turn, due_at, place)
            values ${marks(rows, `(?, ?, 0, 1, 0, 0, ${RESTING}, 0, ?)`)} ${words.orIgnore("visitor")}`,
           rows.flatMap(({ visitor, destination, last }) => [visitor, destination, last]),
         );
       }
-      await visitors.refresh(tx, await visitors.lock(tx, wrong));
+      await queues.refresh(tx, await queues.lock(tx, wrong));
     });
 
   return {

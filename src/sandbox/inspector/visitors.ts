@@ -18,17 +18,17 @@ export function recordVisitors(ledger: LedgerStore): () => Iterable<Visitor> {
   function add(entry: Click | Lead): void {
     const marks = marksOf(entry);
     const known = new Set(marks.flatMap((mark) => byMark.get(mark) ?? []));
-    const [visitor = { key: `${entry.kind}-${entry.id}`, marks: [], entries: [] }, ...others] = [
+    const [visitor = { key: `${entry.kind}-${entry.id}`, marks: [], entries: [] }, ...parts] = [
       ...known,
     ].sort((one, other) => other.entries.length - one.entries.length);
-    for (const other of others) {
-      for (const entry of other.entries) visitor.entries.push(entry);
-      for (const mark of other.marks) visitor.marks.push(mark);
-      visitors.delete(other);
+    for (const part of parts) {
+      for (const entry of part.entries) visitor.entries.push(entry);
+      for (const mark of part.marks) visitor.marks.push(mark);
+      visitors.delete(part);
     }
     visitor.entries.push(entry);
     visitor.marks.push(...marks.filter((mark) => !byMark.has(mark)));
-    for (const mark of others.length > 0 ? visitor.marks : marks) byMark.set(mark, visitor);
+    for (const mark of parts.length > 0 ? visitor.marks : marks) byMark.set(mark, visitor);
     visitors.delete(visitor);
     visitors.add(visitor);
   }

@@ -29,7 +29,7 @@ export async function lock(path: string): Promise<(() => void) | undefined> {
 }
 
 async function listenOn(name: string): Promise<(() => void) | undefined> {
-  const server = createServer((other) => other.destroy()).unref();
+  const server = createServer((socket) => socket.destroy()).unref();
   // `exclusive`: in a cluster, the workers would share it.
   server.listen({ path: name, exclusive: true });
   try {

@@ -2,7 +2,7 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, type Stats, statSync } fr
 import { basename, dirname } from "node:path";
 import { OutboxError } from "../../../shared/errors.js";
 
-const OTHERS = 0o077;
+const OTHERS_RIGHTS = 0o077;
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
 
@@ -45,7 +45,7 @@ export function protectDirectory(path: string): void {
   if (isForeign(uid) && uid !== 0) {
     throw exposed(`${directory} belongs to another user (uid ${uid}); give a directory of this user's own`);
   }
-  if (process.getuid === undefined || (mode & OTHERS) === 0) return;
+  if (process.getuid === undefined || (mode & OTHERS_RIGHTS) === 0) return;
   const isItsOwn = readdirSync(directory).every((name) => name.startsWith(basename(path)));
   if (!isForeign(uid) && isItsOwn) chmodSync(directory, 0o700);
   else if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0) {
@@ -62,16 +62,16 @@ export function protectDirectory(path: string): void {
  * @throws OutboxError `ERR_AFFILIATE_DISK_EXPOSED`
  */
 export function protectFiles(path: string): void {
-  for (const each of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) {
-    const stats = lstatSync(each, { throwIfNoEntry: false });
+  for (const file of [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]) {
+    const stats = lstatSync(file, { throwIfNoEntry: false });
     if (!stats) continue;
     if (!stats.isFile() || isForeign(stats.uid)) {
       const what = stats.isSymbolicLink()
         ? "a symbolic link"
         : `another user's (uid ${stats.uid}), or no file`;
-      throw exposed(`${each} is ${what}; it must be a file of the user that runs this process`);
+      throw exposed(`${file} is ${what}; it must be a file of the user that runs this process`);
     }
-    if (process.getuid !== undefined && (stats.mode & OTHERS) !== 0) chmodSync(each, 0o600);
+    if (process.getuid !== undefined && (stats.mode & OTHERS_RIGHTS) !== 0) chmodSync(file, 0o600);
   }
 }
 

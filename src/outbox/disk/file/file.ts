@@ -105,13 +105,13 @@ function openChecked(path: string, options: FileOptions, check: (db: Database) =
       { cause: error },
     );
   }
-  const isUnchanged = watch(path);
+  const isCurrent = watch(path);
   const beside = BESIDE.map((suffix) => ({ file: path + suffix, isUnchanged: watch(path + suffix) }));
   return {
     db,
-    isCurrent: isUnchanged,
+    isCurrent,
     removeLog() {
-      for (const each of beside) if (each.isUnchanged()) rmSync(each.file, { force: true });
+      for (const { file, isUnchanged } of beside) if (isUnchanged()) rmSync(file, { force: true });
     },
     cleanLog: createLogCleaner(db, path),
     close: () => db.close(),

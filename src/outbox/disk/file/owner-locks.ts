@@ -17,13 +17,13 @@ export type OwnerLocks = ReturnType<typeof createOwnerLocks>;
  * process ends, however it ends, the operating system drops it. Other processes see that at once,
  * from other containers too. A problem with a lock stops no delivery.
  */
-export function createOwnerLocks(path: string, { engine, owner }: { engine: string; owner: string }) {
-  let own: { readonly db: Database; readonly ino: number } | undefined;
-  const pathOf = (other: string) => `${path}${SUFFIX}${other}`;
+export function createOwnerLocks(path: string, { engine, owner: self }: { engine: string; owner: string }) {
+  let ownLock: { readonly db: Database; readonly ino: number } | undefined;
+  const pathOf = (owner: string) => `${path}${SUFFIX}${owner}`;
 
   /** Returns the lock; `undefined` if another process has it. */
-  function lock(other: string, patienceMs = 0): Database | undefined {
-    const db = openDatabase(engine, pathOf(other));
+  function lock(owner: string, patienceMs = 0): Database | undefined {
+    const db = openDatabase(engine, pathOf(owner));
     try {
       // Nothing is written, so it needs no journal beside it.
       db.exec("pragma journal_mode = memory");
@@ -40,28 +40,28 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
     // Another process may have taken this one for ended before it had the lock, and removed the file.
     // Or a copy of the directory is in its place, and the lock is on the file that was moved away.
     for (let tries = 0; tries < MOST_TRIES; tries++) {
-      if (own && statIfThere(pathOf(owner))?.ino === own.ino) return;
+      if (ownLock && statIfThere(pathOf(self))?.ino === ownLock.ino) return;
       release();
-      const file = openSync(pathOf(owner), "a", 0o600);
+      const file = openSync(pathOf(self), "a", 0o600);
       const { ino } = fstatSync(file);
       // Before locking it: closing it later would drop this process's own lock.
       closeSync(file);
-      const db = lock(owner, PATIENCE_MS);
+      const db = lock(self, PATIENCE_MS);
       if (!db) return;
-      own = { db, ino };
+      ownLock = { db, ino };
     }
   }
 
   function release(): void {
-    if (own) drop(own.db, owner);
-    own = undefined;
+    if (ownLock) drop(ownLock.db, self);
+    ownLock = undefined;
   }
 
   /** Removes its file while no process can take the lock. Windows may remove no open file. */
-  function drop(taken: Database, other: string): void {
+  function drop(taken: Database, owner: string): void {
     const remove = () =>
       harmless(() => {
-        rmSync(pathOf(other), { force: true });
+        rmSync(pathOf(owner), { force: true });
         return true;
       });
     const isRemoved = remove();
@@ -70,18 +70,18 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
     if (!isRemoved) remove();
   }
 
-  function hasEnded(other: string, ifUnknown: boolean): boolean {
-    if (other === owner) return false;
-    if (!statIfThere(pathOf(other))) return ifUnknown;
-    const taken = lock(other);
+  function hasEnded(owner: string, ifUnknown: boolean): boolean {
+    if (owner === self) return false;
+    if (!statIfThere(pathOf(owner))) return ifUnknown;
+    const taken = lock(owner);
     taken?.close();
     return taken !== undefined;
   }
 
-  function others(): string[] {
+  function otherOwners(): string[] {
     const prefix = basename(path) + SUFFIX;
     const names = readdirSync(dirname(path)).filter((name) => name.startsWith(prefix));
-    return names.map((name) => name.slice(prefix.length)).filter((other) => other !== owner);
+    return names.map((name) => name.slice(prefix.length)).filter((owner) => owner !== self);
   }
 
   return {
@@ -89,19 +89,19 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
     acquire: () => harmless(acquire),
     release: () => harmless(release),
     /** Whether it is known to have ended: `false` if its lock file is missing. */
-    hasEnded: (other: string): boolean => harmless(() => hasEnded(other, false)) ?? false,
+    hasEnded: (owner: string): boolean => harmless(() => hasEnded(owner, false)) ?? false,
     /** The same, but `true` if its lock file is missing: it ended, or could not take the lock. */
-    isGone: (other: string): boolean => harmless(() => hasEnded(other, true)) ?? false,
+    isGone: (owner: string): boolean => harmless(() => hasEnded(owner, true)) ?? false,
     /** Removes the locks of ended processes that own no claims. */
     removeEnded(owners: readonly string[]): void {
       harmless(() => {
-        for (const other of others()) {
-          const taken = owners.includes(other) ? undefined : lock(other);
-          if (taken) drop(taken, other);
+        for (const owner of otherOwners()) {
+          const taken = owners.includes(owner) ? undefined : lock(owner);
+          if (taken) drop(taken, owner);
         }
       });
     },
     /** How many other processes use the file now. */
-    running: (): number => harmless(() => others().filter((other) => !hasEnded(other, true)).length) ?? 0,
+    running: () => harmless(() => otherOwners().filter((owner) => !hasEnded(owner, true)).length) ?? 0,
   };
 }

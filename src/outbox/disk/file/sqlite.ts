@@ -62,20 +62,20 @@ export function useOneCopy(given: string, engine: string, clientId: number | und
   const path = harmless(() => realPath(given)) ?? given;
   ofProcess[REGISTRY] ??= new Set();
   const uses = ofProcess[REGISTRY];
-  const others = [...uses].filter((each) => each.path === path);
-  const another = others.find((each) => each.engine !== engine);
-  if (another) {
+  const ofFile = [...uses].filter((use) => use.path === path);
+  const copy = ofFile.find((use) => use.engine !== engine);
+  if (copy) {
     throw new OutboxError(
       "ERR_AFFILIATE_DISK_COPIES",
-      `diskOutbox: this process already uses ${path} with another copy of SQLite (${another.engine}, and now ${engine}), which would damage the file; install one copy (npm ls express-affiliate @photostructure/sqlite)`,
+      `diskOutbox: this process already uses ${path} with another copy of SQLite (${copy.engine}, and now ${engine}), which would damage the file; install one copy (npm ls express-affiliate @photostructure/sqlite)`,
     );
   }
-  const use = { path, engine, clientId };
-  uses.add(use);
+  const noted = { path, engine, clientId };
+  uses.add(noted);
   return {
     /** Whether another tracker with this client id uses the file. */
-    isShared: clientId !== undefined && others.some((each) => each.clientId === clientId),
-    end: () => void uses.delete(use),
+    isShared: clientId !== undefined && ofFile.some((use) => use.clientId === clientId),
+    end: () => void uses.delete(noted),
   };
 }
 

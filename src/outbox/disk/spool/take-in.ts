@@ -39,7 +39,7 @@ export function createTakeIn(
 
   function next(): Reading | undefined {
     const spools = spoolsBeside(path);
-    for (const known of stored.keys()) if (!spools.some((each) => each.path === known)) stored.delete(known);
+    for (const file of stored.keys()) if (!spools.some((spool) => spool.path === file)) stored.delete(file);
     for (const spool of spools) {
       if (!isGone(spool.owner)) continue;
       const before = stored.get(spool.path);
