@@ -9,6 +9,7 @@ import {
   type Outbox,
   type OutboxCounts,
   type OutboxObserver,
+  type Stored,
   taken,
 } from "./outbox.js";
 import { eraseIn, type PersonalStorage, personalDataIn } from "./personal-data.js";
@@ -19,7 +20,7 @@ export interface DurableStorage<C extends Claim>
   extends Storage<C>,
     Pick<Outbox, "bind" | "deadLetters" | "unanswered" | "cancel"> {
   /** Stores it in the host's own transaction. Without it, such a report is refused. */
-  appendIn?(transaction: unknown, event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
+  appendIn?(transaction: unknown, event: OutboxEvent): Promise<Stored>;
   /** Without what still waits in memory. */
   counts(): Omit<OutboxCounts, "trouble">;
   /** Counts anew. */

@@ -4,7 +4,7 @@ import type { Clock } from "../shared/clock.js";
 import { errorFrom } from "../shared/errors.js";
 import { LinkedList, type ListLinks } from "../shared/linked-list.js";
 import { setImmediate } from "../shared/real-timers.js";
-import type { AddOutcome, Capacity, Claim, OutboxObserver, Verdict } from "./outbox.js";
+import type { AddOutcome, Capacity, Claim, OutboxObserver, Stored, Verdict } from "./outbox.js";
 import { kindsBelow, sizeOf } from "./shedding.js";
 
 /** If a call rejects, the storage fails, and whether the call had an effect is unknown. */
@@ -13,7 +13,7 @@ export interface Storage<C extends Claim> {
    * Stores the event, unless its id is known. Calls `waits` if that waits for a host's open
    * transaction: the event keeps its position, and other visitors' events need not wait.
    */
-  append(event: OutboxEvent, waits?: () => void): Promise<"queued" | "duplicate" | "full">;
+  append(event: OutboxEvent, waits?: () => void): Promise<Stored>;
   claim(capacity: Capacity): Promise<readonly C[]>;
   /** Resolves to `false` if the event was another process's by then. */
   settle(claim: C, verdict: Verdict): Promise<unknown>;

@@ -132,6 +132,9 @@ export interface OutboxObserver {
  */
 export type AddOutcome = "queued" | "in-memory" | "duplicate" | "full";
 
+/** What became of it in the storage. */
+export type Stored = Exclude<AddOutcome, "in-memory">;
+
 /**
  * What became of a payment that was to be cancelled:
  *

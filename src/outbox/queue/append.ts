@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { OutboxEvent } from "../../conversion/events.js";
 import type { Clock } from "../../shared/clock.js";
+import type { Stored } from "../outbox.js";
 import { inBatches } from "./batch.js";
-
-/** What became of an event. `full`: it was not stored. */
-export type Stored = "queued" | "duplicate" | "full";
 
 interface AppendRequest {
   readonly event: OutboxEvent;

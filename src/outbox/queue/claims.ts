@@ -1,10 +1,9 @@
-import type { ClaimStep } from "../claim-steps.js";
 import { type Capacity, type Lane, UNTRIED } from "../outbox.js";
 import type { Chores } from "./chores.js";
 import type { Database, Scope } from "./database.js";
 import type { QueueClaim, ServerClock, UnderWay } from "./leases.js";
 import { isLeasedSince, type Moment, momentBy, type TwoClocks } from "./leases.js";
-import { CLAIMED, RESTING, type Scan, scansOf } from "./ranks.js";
+import { CLAIMED, type Place, RESTING, type Scan, scansOf } from "./ranks.js";
 import { contentsOf, type EventRow, eventOf, inState, marks, NEW } from "./rows.js";
 
 /** A queue whose head may be claimed. */
@@ -19,7 +18,7 @@ interface Candidate {
 
 interface Choice {
   readonly candidate: Candidate;
-  readonly place: ClaimStep["place"];
+  readonly place: Place;
 }
 
 interface TakenHead extends Choice {

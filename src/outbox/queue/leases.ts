@@ -1,5 +1,6 @@
+import type { OutboxEvent } from "../../conversion/events.js";
 import type { Clock } from "../../shared/clock.js";
-import type { Claim } from "../outbox.js";
+import type { Claim, Verdict } from "../outbox.js";
 import type { Database } from "./database.js";
 import { CLAIMED } from "./ranks.js";
 import { type EventRow, marks } from "./rows.js";
@@ -52,6 +53,14 @@ export interface QueueClaim extends Claim {
   leaseAskedAt: Moment | undefined;
   isLeased(): boolean;
 }
+
+/** What a verdict needs of its claim. */
+export interface Settled
+  extends Pick<QueueClaim, "seq" | "visitor" | "endpoint" | "size" | "dueAt" | "history"> {
+  readonly event: Pick<OutboxEvent, "id" | "destination" | "kind">;
+}
+
+export type Settlement = readonly [claim: Settled, verdict: Verdict];
 
 /** By the number of their rows. */
 export type UnderWay = Map<number, QueueClaim>;

@@ -3,19 +3,18 @@ import type { Clock } from "../../shared/clock.js";
 import { setImmediate } from "../../shared/real-timers.js";
 import { hostRuns } from "../dead-letters.js";
 import { createDurable } from "../durable.js";
-import { noTransaction, type Outbox } from "../outbox.js";
+import { noTransaction, type Outbox, type Stored } from "../outbox.js";
 import { again, type Repeated } from "./again.js";
-import { createAppend, type Stored } from "./append.js";
+import { createAppend } from "./append.js";
 import { inBatches } from "./batch.js";
 import { createBound } from "./bound.js";
 import { repeatWhereLost } from "./connections.js";
 import { countsOf, createCounts } from "./counts.js";
 import { type Database, Scope } from "./database.js";
 import { type LastEvent, lastEventsIn } from "./last-events.js";
-import type { QueueClaim } from "./leases.js";
+import type { QueueClaim, Settlement } from "./leases.js";
 import type { ReadSqlOptions } from "./options.js";
 import { createQueue } from "./queue.js";
-import type { Settlement } from "./settle.js";
 
 /** An outbox in a database of the host's own. */
 export interface SqlOutbox extends Outbox {

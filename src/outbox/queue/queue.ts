@@ -10,12 +10,12 @@ import { type CountRow, type Counts, changeOf, storedChange } from "./counts.js"
 import type { Database, Scope, Statements } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createEnqueue, type Enqueued, type Incoming } from "./enqueue.js";
-import { createLeases, createServerClock, type TwoClocks, type UnderWay } from "./leases.js";
+import { createLeases, createServerClock, type Settlement, type TwoClocks, type UnderWay } from "./leases.js";
 import { createPersonal } from "./personal.js";
 import { createQueues } from "./queues.js";
 import { CLAIMED } from "./ranks.js";
 import { DEAD, DONE, eventOf, inState, NEW, QUEUED, SCHEDULED, seqsOf, sizeOf } from "./rows.js";
-import { createEnds, createSettle, deathSizeOf, type Settlement } from "./settle.js";
+import { createEnds, createSettle, deathSizeOf } from "./settle.js";
 import { createShedding } from "./shedding.js";
 import { createUnanswered } from "./unanswered.js";
 import { createUpkeep } from "./upkeep.js";

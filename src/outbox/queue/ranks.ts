@@ -44,10 +44,13 @@ export function ranksOf(urgency: number): number[] {
 
 const POSSIBLE = PRIORITIES.flatMap(ranksOf);
 
+/** A lane, and how many more it may give. */
+export type Place = ClaimStep["place"];
+
 /** A range of the index: of one step of a claim, or of several that follow each other. */
 export interface Scan {
   /** By the number of the endpoint. */
-  readonly places: Map<number, ClaimStep["place"]>;
+  readonly places: Map<number, Place>;
   readonly from: number;
   to: number;
   readonly newestFirst: boolean;

@@ -1,9 +1,8 @@
-import type { OutboxEvent } from "../../conversion/events.js";
 import { LEAST_URGENT_FIRST, priorityOf, rowOf } from "../../conversion/kinds.js";
 import type { Death } from "../dead-letters.js";
 import type { Verdict } from "../outbox.js";
 import type { Database, Statements } from "./database.js";
-import type { QueueClaim, UnderWay } from "./leases.js";
+import type { Settled, Settlement, UnderWay } from "./leases.js";
 import type { createQueues, QueueRow } from "./queues.js";
 import { CLAIMED, RESTING, rankOf } from "./ranks.js";
 import { asciiJson, DEAD, DONE, marks, QUEUED, seqsOf } from "./rows.js";
@@ -57,14 +56,6 @@ export function createEnds({ words }: Pick<Database, "words">, rememberMs: numbe
     },
   };
 }
-
-/** What a verdict needs of its claim. */
-export interface Settled
-  extends Pick<QueueClaim, "seq" | "visitor" | "endpoint" | "size" | "dueAt" | "history"> {
-  readonly event: Pick<OutboxEvent, "id" | "destination" | "kind">;
-}
-
-export type Settlement = readonly [claim: Settled, verdict: Verdict];
 
 /**
  * What a verdict has done. `lost`: another claim has the event, or the verdict was acted on

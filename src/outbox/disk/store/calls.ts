@@ -1,13 +1,12 @@
 import type { OutboxEvent } from "../../../conversion/events.js";
 import type { DurableStorage } from "../../durable.js";
-import type { Capacity, Claim, Verdict } from "../../outbox.js";
+import type { Capacity, Claim, Stored, Verdict } from "../../outbox.js";
 import type { Counts } from "../../queue/counts.js";
 import type { Database } from "../../queue/database.js";
 import { lastEventsIn } from "../../queue/last-events.js";
-import type { QueueClaim } from "../../queue/leases.js";
+import type { QueueClaim, Settled } from "../../queue/leases.js";
 import { pagesOf } from "../../queue/personal.js";
 import type { Queue } from "../../queue/queue.js";
-import type { Settled } from "../../queue/settle.js";
 
 /** A claim as it is sent between threads. */
 export interface DiskClaim
@@ -41,7 +40,7 @@ export type SingleCalls = Omit<ReturnType<typeof createSingleCalls>, "decided">;
 
 /** What the host asks of the thread, or the command of the file. */
 export interface Calls extends SingleCalls {
-  append(event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
+  append(event: OutboxEvent): Promise<Stored>;
   /** Resolves to whether it had an effect: the event may be another process's by now. */
   settle(claim: Settled, verdict: Verdict): Promise<boolean>;
 }

@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { EventKind, OutboxEvent } from "../../../conversion/events.js";
 import { LEAST_URGENT_FIRST, priorityOf } from "../../../conversion/kinds.js";
-import type { OutboxObserver } from "../../outbox.js";
-import type { Stored } from "../../queue/append.js";
+import type { OutboxObserver, Stored } from "../../outbox.js";
 import { type CountRow, type Counts, changeOf, isDead } from "../../queue/counts.js";
 import { Scope } from "../../queue/database.js";
 import type { Queue } from "../../queue/queue.js";

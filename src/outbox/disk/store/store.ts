@@ -1,9 +1,14 @@
 import type { OutboxEvent } from "../../../conversion/events.js";
 import { type CountRow, createCounts } from "../../queue/counts.js";
 import { Scope } from "../../queue/database.js";
-import { clockOfAllThreads, type Moment, type TwoClocks } from "../../queue/leases.js";
+import {
+  clockOfAllThreads,
+  type Moment,
+  type Settled,
+  type Settlement,
+  type TwoClocks,
+} from "../../queue/leases.js";
 import { createQueue } from "../../queue/queue.js";
-import type { Settled, Settlement } from "../../queue/settle.js";
 import { SHARE_OF_DEAD_LETTERS } from "../../shedding.js";
 import { createDialect } from "../file/dialect.js";
 import type { OpenFile } from "../file/file.js";
