@@ -55,23 +55,19 @@ export type Track = (
   consented?: boolean,
 ) => Promise<Receipt>;
 
-interface TrackerParts {
-  readonly clientId: number;
-  /**
-   * Delivery derives each event's `Idempotency-Key` from it. Without one, an event keeps its own.
-   */
-  readonly apiKey: Secret | undefined;
-  readonly enabled: boolean;
-  readonly outbox: Outbox;
-  readonly journal: Journal;
-  readonly clock: Clock;
-  readonly isClosed: () => boolean;
-}
-
 /**
  * Makes an event of what a host reports, and adds it to the outbox. Never rejects: see the receipt.
  */
-export function createTrack(parts: TrackerParts): Track {
+export function createTrack(parts: {
+  clientId: number;
+  /** Delivery derives each event's `Idempotency-Key` from it. Without one, an event keeps its own. */
+  apiKey: Secret | undefined;
+  enabled: boolean;
+  outbox: Outbox;
+  journal: Journal;
+  clock: Clock;
+  isClosed: () => boolean;
+}): Track {
   const { clientId, apiKey, enabled, outbox, journal, clock, isClosed } = parts;
 
   const pseudonym = apiKey && createPseudonyms(apiKey.reveal());

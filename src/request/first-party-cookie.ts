@@ -35,17 +35,10 @@ export function checkDomain(factory: string, { domain }: CookieSettings, names: 
   ]);
 }
 
-/** A cookie. Its value is sent as it is. */
-interface Cookie {
-  readonly name: string;
-  readonly value: string;
-  readonly httpOnly: boolean;
-}
-
-/** The cookie as `Set-Cookie` has it. Logs once why browsers would lose it, if so. */
+/** The cookie as `Set-Cookie` has it, with the value as it is. Logs once why browsers would lose it, if so. */
 export function firstPartyCookie(
   req: Request,
-  { name, value, httpOnly }: Cookie,
+  { name, value, httpOnly }: { name: string; value: string; httpOnly: boolean },
   { domain, maxAgeMs }: CookieSettings & { readonly maxAgeMs: number },
   journal: Journal,
 ): string {

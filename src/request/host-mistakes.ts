@@ -126,12 +126,6 @@ export function createReferenceWatch(journal: Journal) {
   };
 }
 
-interface RouteOfRequest {
-  readonly name: string;
-  /** The same object for each request of this route. */
-  readonly identity: object;
-}
-
 /** Why a handler that answered may have reported nothing, and what to write instead. */
 export type Why = "nothing" | "response" | "next" | "late" | "pick";
 
@@ -153,7 +147,8 @@ export function createUnreported(kind: ConversionKind, journal: Journal) {
   const logged = new WeakSet<object>();
   const words = wordsFor(kind);
 
-  return function unreported({ name, identity }: RouteOfRequest, status: number, why: Why): void {
+  return function unreported(route: ReturnType<typeof routeOf>, status: number, why: Why): void {
+    const { name, identity } = route;
     const line = `${name} answered ${status} and reported no ${kind}: ${words[why]}. If none happened, all is well (said once for each route)`;
     journal.unreported(kind, logged.has(identity) ? undefined : line);
     logged.add(identity);
@@ -161,6 +156,8 @@ export function createUnreported(kind: ConversionKind, journal: Journal) {
 }
 
 /** Taken when a wrapped handler begins: `next()` changes these. A plain Node request has no path. */
-export function routeOf({ method, baseUrl = "", route }: Request, handler: object): RouteOfRequest {
-  return { name: `${method} ${baseUrl}${route?.path ?? ""}`.trimEnd(), identity: route ?? handler };
+export function routeOf({ method, baseUrl = "", route }: Request, handler: object) {
+  // The same object for each request of this route.
+  const identity: object = route ?? handler;
+  return { name: `${method} ${baseUrl}${route?.path ?? ""}`.trimEnd(), identity };
 }

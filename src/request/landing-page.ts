@@ -8,21 +8,13 @@ const LONGEST_QUERY = 4_096;
 
 const UTM = new Set(["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"]);
 
-export interface Landing {
-  readonly reference: string;
-  /** Reads the rest of the click. Needs the visitor's consent. */
-  click(): Click;
-}
+export type Landing = NonNullable<ReturnType<typeof landingOf>>;
 
 /**
  * The one reference in the request's address, and the click to report. Calls `onNoReference` with
  * the values of the parameter that are none.
  */
-export function landingOf(
-  req: Request,
-  param: string,
-  onNoReference?: (values: readonly string[]) => void,
-): Landing | undefined {
+export function landingOf(req: Request, param: string, onNoReference?: (values: readonly string[]) => void) {
   const query = queryOf(req);
   const [reference, ...more] = new Set(query.getAll(param));
   if (reference === undefined) return undefined;
@@ -30,7 +22,8 @@ export function landingOf(
     onNoReference?.([reference, ...more]);
     return undefined;
   }
-  const click = () => ({
+  /** Reads the rest of the click. Needs the visitor's consent. */
+  const click = (): Click => ({
     affiliateReference: reference,
     clickedUrl: clickedUrl(req, query, param),
     referrerUrl: withoutQuery(req.get("referrer")),

@@ -7,21 +7,13 @@ import { refuseUnparsable } from "./http.js";
 const TRY_EVERY_MS = 20;
 const MOST_TRIES = 100;
 
-/** An HTTP server that can stop, so that its port refuses connections, and start again. */
-export interface RestartableServer {
-  readonly url: string;
-  /** Refuses new connections, and closes the open ones. */
-  stop(): Promise<void>;
-  /** Rejects if another process has taken the port. */
-  start(): Promise<void>;
-}
+export type RestartableServer = Awaited<ReturnType<typeof startServer>>;
 
-/** `port` 0: any free one. If it is taken, rejects with a message that says what to do. */
-export async function startServer(
-  listener: RequestListener,
-  host: string,
-  port: number,
-): Promise<RestartableServer> {
+/**
+ * An HTTP server that can stop, so that its port refuses connections, and start again. `port` 0: any
+ * free one. If it is taken, rejects with a message that says what to do.
+ */
+export async function startServer(listener: RequestListener, host: string, port: number) {
   const server = createServer({ requestTimeout: 30_000 }, listener);
   server.on("clientError", refuseUnparsable);
   await listen(server, host, port).catch((error: NodeJS.ErrnoException) => {
@@ -38,12 +30,14 @@ export async function startServer(
     turn = changed.catch(() => {});
     return changed;
   }
+  /** Refuses new connections, and closes the open ones. */
   async function stop(): Promise<void> {
     if (!server.listening) return;
     const closed = once(server, "close");
     server.close().closeAllConnections();
     await closed;
   }
+  /** Rejects if another process has taken the port. */
   async function start(): Promise<void> {
     // The system may lend a stopped server's port to an outgoing connection, for a short time.
     for (let tries = 1; !server.listening; tries += 1) {

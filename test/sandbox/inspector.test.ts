@@ -2,13 +2,12 @@ import type { Sandbox } from "express-affiliate/sandbox";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import type { Fault } from "../../src/sandbox/faults.js";
-import type { About } from "../../src/sandbox/inspector/inspector.js";
-import { type InspectorState, limitIn } from "../../src/sandbox/inspector/state.js";
+import { limitIn, type stateOf } from "../../src/sandbox/inspector/state.js";
 import { call, key, sendClick, sendPayment, sendRegistration, startSandbox, test } from "./helpers.js";
 
 /** What a page is told. */
-interface Told extends InspectorState {
-  about: About;
+interface Told extends ReturnType<typeof stateOf> {
+  about: object;
   fault: Fault;
 }
 

@@ -1,20 +1,17 @@
 import type { Clock } from "../../shared/clock.js";
 
-export interface Repeated {
-  /** The next run comes so soon. */
-  hasten(ms: number): void;
-  stop(): void;
-}
+export type Repeated = ReturnType<typeof again>;
 
 /**
  * Repeats a task, even if it rejects, and never twice at a time.
  *
  * @param pause how long until each run, in milliseconds; it gets for how long the last run took.
  */
-export function again(clock: Clock, pause: (took: number) => number, task: () => unknown): Repeated {
+export function again(clock: Clock, pause: (took: number) => number, task: () => unknown) {
   let isStopped = false;
   let cancel = clock.after(pause(0), round);
 
+  /** The next run comes so soon. */
   function hasten(ms: number): void {
     cancel();
     if (!isStopped) cancel = clock.after(ms, round);

@@ -10,20 +10,12 @@ import type { LedgerStore } from "../ledger/ledger.js";
 import { limitIn, stateOf } from "./state.js";
 import { recordVisitors } from "./visitors.js";
 
-export interface About {
-  readonly url: string;
-  readonly clientId: number;
-  readonly apiKey: string;
-  /** Where the ledger is kept; null: in memory. */
-  readonly file: string | null;
-}
-
 const MOST = 5000;
 const page = pageOf("Affiliate sandbox");
 const headers = { "content-security-policy": policy };
 
 /** The page that shows the service at work. */
-export function createInspector(ledger: LedgerStore, faults: Faults, about: () => About) {
+export function createInspector(ledger: LedgerStore, faults: Faults, about: () => object) {
   const visitors = recordVisitors(ledger);
   let changes = 0;
   function onChange(): void {

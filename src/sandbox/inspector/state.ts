@@ -3,10 +3,10 @@ import type { LedgerStore } from "../ledger/ledger.js";
 import { nameOf, type Visitor } from "./visitors.js";
 import { whyNot } from "./why.js";
 
-/** What the page shows of the ledger. It asks for all of it again and again. */
-export type InspectorState = ReturnType<typeof stateOf>;
-
-/** `limit`: of visitors and of requests. A fifth as many of a visitor's entries are shown. */
+/**
+ * What the page shows of the ledger. It asks for all of it again and again. `limit`: of visitors and
+ * of requests. A fifth as many of a visitor's entries are shown.
+ */
 export function stateOf(ledger: LedgerStore, visitors: Iterable<Visitor>, limit: number) {
   const latestFirst = [...visitors].reverse();
   const unlinked = new Set(latestFirst.filter(({ entries }) => entries.some(isLost)));

@@ -15,22 +15,13 @@ import { lock } from "./lock.js";
 const MARK = '{"kind":"ledger"';
 
 /** A file with a line of JSON for each thing that was recorded. What is written outlives `kill -9`. */
-export interface Journal {
-  /** All lines that are in the file. */
-  read(): unknown[];
-  /** All of these lines are written, or none. */
-  append(lines: readonly unknown[]): void;
-  /** Replaces all lines. The first must be of the kind `ledger`. */
-  rewrite(lines: readonly unknown[]): void;
-  /** Leaves the file for the next sandbox. */
-  close(): void;
-}
+export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
 /**
  * Opens a ledger's file, or creates it, for this user and this process alone: it has customers'
  * addresses. Rejects if it is something else, is in use, or cannot be opened. All errors name it.
  */
-export async function openJournal(file: string): Promise<Journal> {
+export async function openJournal(file: string) {
   function named<Result>(act: () => Result): Result {
     try {
       return act();
@@ -46,8 +37,10 @@ export async function openJournal(file: string): Promise<Journal> {
   if (!unlock) throw new Error(`sandbox: ${file} is in use by another sandbox: stop that one`);
   return {
     read: () => named(() => linesIn(path)),
-    append: (lines) => named(() => appendFileSync(path, `\n${JSON.stringify(lines)}`)),
-    rewrite: (lines) =>
+    /** All of these lines are written, or none. */
+    append: (lines: readonly unknown[]) => named(() => appendFileSync(path, `\n${JSON.stringify(lines)}`)),
+    /** Replaces all lines. The first must be of the kind `ledger`. */
+    rewrite: (lines: readonly unknown[]) =>
       named(() => {
         const next = `${path}.new`;
         rmSync(next, { force: true });

@@ -30,23 +30,14 @@ interface FileOptions {
   readonly waitMs?: number;
 }
 
-export interface OpenFile {
-  readonly db: Database;
-  /** False if it was set aside, replaced or deleted. */
-  isCurrent(): boolean;
-  /** Removes a log that a lost file left at the path: SQLite would take it for the next file's. */
-  removeLog(): void;
-  /** See `createLogCleaner`. Called every few seconds. */
-  cleanLog(): void;
-  close(): void;
-}
+export type OpenFile = ReturnType<typeof openChecked>;
 
 /**
  * Opens the file. Makes it and its directory if they are missing, for this user alone.
  *
  * @throws OutboxError, or what SQLite and the file system throw.
  */
-export function openFile(path: string, options: FileOptions): OpenFile {
+export function openFile(path: string, options: FileOptions) {
   makeDirectory(dirname(path));
   protectDirectory(path);
   create(path);
@@ -59,7 +50,7 @@ export function openFile(path: string, options: FileOptions): OpenFile {
  *
  * @throws OutboxError, or what SQLite and the file system throw.
  */
-export function openExistingFile(path: string, options: FileOptions): OpenFile {
+export function openExistingFile(path: string, options: FileOptions) {
   if (!lstatSync(path, { throwIfNoEntry: false })) {
     throw missing(`there is no ${path}; give the directory that the host gives to diskOutbox()`);
   }
@@ -77,7 +68,7 @@ function missing(message: string): OutboxError {
   return new OutboxError("ERR_AFFILIATE_DISK_MISSING", `diskOutbox: ${message}`);
 }
 
-function openChecked(path: string, options: FileOptions, check: (db: Database) => void): OpenFile {
+function openChecked(path: string, options: FileOptions, check: (db: Database) => void) {
   const { engine, maxBytes, shareableFrom = SHAREABLE_FROM, waitMs } = options;
   // The outbox's own file may be locked at this moment, or be no database.
   const nowhere = openDatabase(engine, ":memory:");
@@ -109,10 +100,13 @@ function openChecked(path: string, options: FileOptions, check: (db: Database) =
   const beside = BESIDE.map((suffix) => ({ file: path + suffix, isUnchanged: watch(path + suffix) }));
   return {
     db,
+    /** False if it was set aside, replaced or deleted. */
     isCurrent,
+    /** Removes a log that a lost file left at the path: SQLite would take it for the next file's. */
     removeLog() {
       for (const { file, isUnchanged } of beside) if (isUnchanged()) rmSync(file, { force: true });
     },
+    /** Called every few seconds. */
     cleanLog: createLogCleaner(db, path),
     close: () => db.close(),
   };

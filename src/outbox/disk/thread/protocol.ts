@@ -37,9 +37,5 @@ export interface Done extends TransactionOutcome {
   readonly type: "done" | "looked";
 }
 
-/** Of a batch, or of the first thread's start. */
-export interface Failed extends Problem {
-  readonly type: "failed";
-}
-
-export type Reply = Done | Failed;
+/** What has `failed` is a batch, or the first thread's start. */
+export type Reply = Done | (Problem & { readonly type: "failed" });
