@@ -11,7 +11,6 @@ import type { DeadLetter, DeadLetterFilter, DeadLetterSum } from "../dead-letter
 import { MIB, positiveInteger } from "../option-types.js";
 import {
   type AddOutcome,
-  type CancelOutcome,
   type Capacity,
   type Claim,
   noTransaction,
@@ -256,36 +255,12 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     return false;
   }
 
-  function discard(id: string): boolean {
-    const entry = known.get(id);
-    if (!isDead(entry)) return false;
-    retire(entry);
-    return true;
-  }
-
   /** The first to die first. */
   function letters({ kind, reason }: DeadLetterFilter = {}): DeadLetter[] {
     const all = [...dead].map(({ letter }) => letter as DeadLetter);
     const ofKind = all.filter((letter) => (kind ?? letter.kind) === letter.kind);
     const ofReason = ofKind.filter((letter) => (reason ?? letter.reason) === letter.reason);
     return ofReason.sort((a, b) => a.diedAt - b.diedAt);
-  }
-
-  function sums(filter?: DeadLetterFilter): DeadLetterSum[] {
-    const found = new Map<string, DeadLetterSum>();
-    for (const { kind, reason, event } of letters(filter)) {
-      const { count, amount } = found.get(`${kind} ${reason}`) ?? { count: 0, amount: 0 };
-      const more = "leadValue" in event ? event.leadValue : 0;
-      found.set(`${kind} ${reason}`, { kind, reason, count: count + 1, amount: amount + more });
-    }
-    return [...found.values()];
-  }
-
-  function cancel(id: string): CancelOutcome {
-    const entry = known.get(id);
-    if (entry === undefined) return "unknown";
-    if (typeof entry === "object" && entry.state === "scheduled") retire(entry, "cancelled");
-    return known.get(id) === "cancelled" ? "cancelled" : "sent";
   }
 
   const personal: PersonalStorage = {
@@ -353,7 +328,12 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     },
     counts,
     look: async () => counts(),
-    cancel: async (id) => cancel(id),
+    async cancel(id) {
+      const entry = known.get(id);
+      if (entry === undefined) return "unknown";
+      if (typeof entry === "object" && entry.state === "scheduled") retire(entry, "cancelled");
+      return known.get(id) === "cancelled" ? "cancelled" : "sent";
+    },
     personalData: (person) => personalDataIn(personal, person),
     erase: (person) => eraseIn(personal, person),
     deadLetters: {
@@ -366,8 +346,21 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
         const meant = letters(filter).filter(({ reason }) => filter?.reason || reason !== "unconfirmed");
         return meant.sort((a, b) => a.createdAt - b.createdAt).filter(({ id }) => retry(id)).length;
       },
-      discard: async (id) => discard(id),
-      sums: async (filter) => sums(filter),
+      async discard(id) {
+        const entry = known.get(id);
+        if (!isDead(entry)) return false;
+        retire(entry);
+        return true;
+      },
+      async sums(filter) {
+        const found = new Map<string, DeadLetterSum>();
+        for (const { kind, reason, event } of letters(filter)) {
+          const { count, amount } = found.get(`${kind} ${reason}`) ?? { count: 0, amount: 0 };
+          const more = "leadValue" in event ? event.leadValue : 0;
+          found.set(`${kind} ${reason}`, { kind, reason, count: count + 1, amount: amount + more });
+        }
+        return [...found.values()];
+      },
       ids: async (filter) => letters(filter).map(({ id }) => id),
     },
     async close() {
