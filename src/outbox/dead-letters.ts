@@ -88,12 +88,6 @@ export function shownLetters(stored: DeadLetters, decided: (decision: Decision) 
   };
 }
 
-/** From the data of a dead letter's row. */
-export function eventOrUnreadable(data: unknown): Pick<DeadLetter, "event" | "unreadable"> {
-  if (typeof data === "object" && data !== null) return { event: data as DeadLetter["event"] };
-  return { event: {} as DeadLetter["event"], unreadable: true };
-}
-
 /** Which dead letters are meant. Default: all. @inline */
 export interface DeadLetterFilter {
   /** Only those of this kind. */

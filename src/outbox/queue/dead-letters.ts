@@ -1,12 +1,7 @@
 import type { EventKind, OutboxEvent } from "../../conversion/events.js";
 import { kindOfPriority, LEAST_URGENT_FIRST, priorityOf } from "../../conversion/kinds.js";
 import { objectFromJson } from "../../shared/json.js";
-import {
-  type DeadLetterQuery,
-  type DeadLetters,
-  type DeathReason,
-  eventOrUnreadable,
-} from "../dead-letters.js";
+import type { DeadLetterQuery, DeadLetters, DeathReason } from "../dead-letters.js";
 import { UNTRIED } from "../outbox.js";
 import type { Chores } from "./chores.js";
 import { type Counts, changeOf } from "./counts.js";
@@ -134,10 +129,11 @@ export function createDeadLetters(
         values,
       );
       return found.map((row) => {
-        const { id, destination, kind, createdAt } = eventOf(row, {});
+        const data = dataOf(row);
+        const { id, destination, kind, createdAt, data: event } = eventOf(row, data ?? {});
         const death = { reason: row.reason as DeathReason, attempts: 0, ...objectFromJson(row.death ?? "") };
-        const event = eventOrUnreadable(dataOf(row));
-        return { id, destination, kind, createdAt, ...event, ...death, diedAt: row.at_ms };
+        const letter = { id, destination, kind, createdAt, event, ...death, diedAt: row.at_ms };
+        return data ? letter : { ...letter, unreadable: true };
       });
     },
     async sums(filter = {}) {
@@ -171,7 +167,5 @@ export function createDeadLetters(
 
 /** What the counts change by if a dead letter comes, or leaves. */
 function buried(row: EventRow, number: 1 | -1) {
-  return changeOf(eventOf(row, {}), row.reason as DeathReason, number, {
-    bytes: number * row.size,
-  });
+  return changeOf(eventOf(row, {}), row.reason as DeathReason, number, { bytes: number * row.size });
 }
