@@ -47,17 +47,15 @@ export function createFileKeeper(
       for (const db of lost.splice(0)) harmless(() => db.close());
       letGo();
       // Another process may have been faster.
-      if (isMine) replaceDamaged();
+      if (isMine) {
+        const aside = setAside(path);
+        problems.push({
+          code: "ERR_AFFILIATE_DISK_DAMAGED",
+          message: `diskOutbox: ${path} was damaged; it is now ${aside}, and what is in it is not sent`,
+        });
+      }
       return task(await current());
     }
-  }
-
-  function replaceDamaged(): void {
-    const aside = setAside(path);
-    problems.push({
-      code: "ERR_AFFILIATE_DISK_DAMAGED",
-      message: `diskOutbox: ${path} was damaged; it is now ${aside}, and what is in it is not sent`,
-    });
   }
 
   async function current(): Promise<Store> {
