@@ -3,6 +3,7 @@ import type { Journal } from "./journal/journal.js";
 import { dueIn } from "./outbox/counts.js";
 import type { Outbox } from "./outbox/outbox.js";
 import type { Transport } from "./service/transport.js";
+import { LONGEST_TIMER_MS } from "./shared/clock.js";
 import { errorFrom } from "./shared/errors.js";
 import { createProcessHooks } from "./shared/process-hooks.js";
 import { clearTimeout, monotonic, setTimeout, sleep } from "./shared/real-timers.js";
@@ -20,8 +21,6 @@ const LONGEST_LOOK_MS = 50;
 
 // Five seconds are promised; the rest is for the end itself.
 const LAST_WORDS_MS = 4_500;
-
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const beforeExit = createProcessHooks("beforeExit");
 
@@ -91,10 +90,7 @@ export function createShutdown(parts: {
     const scheduled = outbox.counts().scheduled?.count ?? 0;
     const left = leftOfOwn();
     if (left + scheduled === 0 || (outbox.durable && (left === 0 || outbox.idle))) return;
-    if (leftMs > 0 && left > 0) {
-      void sendOwn();
-      return;
-    }
+    if (leftMs > 0 && left > 0) return void sendOwn();
     // Once: an asynchronous logger makes the process emit `beforeExit` again.
     beforeExit.remove(onExit);
     if (outbox.durable) return;

@@ -25,11 +25,9 @@ export interface DashboardOptions {
 /** What `authorize` gives. */
 export type Authorized = boolean | { readonly by: string } | undefined;
 
-const A_FUNCTION = "must be a function of the request that returns whether it may see the dashboard";
-
 const schema = z.strictObject({
   authorize: z.custom<DashboardOptions["authorize"]>((value) => typeof value === "function", {
-    error: A_FUNCTION,
+    error: "must be a function of the request that returns whether it may see the dashboard",
   }),
 } satisfies SchemaOf<DashboardOptions>);
 
@@ -103,10 +101,7 @@ const page = pageOf("Affiliate delivery");
 
 function sendPage({ originalUrl }: Request, res: Response): void {
   const [path = ""] = originalUrl.split("?");
-  if (path.endsWith("/")) {
-    send(res, 200, "text/html", page);
-    return;
-  }
+  if (path.endsWith("/")) return void send(res, 200, "text/html", page);
   // The page's files are beside it, hence the slash. Relative, for a proxy may have cut the path.
   res.setHeader("location", `./${path.slice(path.lastIndexOf("/") + 1)}/${originalUrl.slice(path.length)}`);
   send(res, 302, "text/plain", "The dashboard's address ends with a slash.");

@@ -192,10 +192,7 @@ export class Visitor implements RequestAffiliate {
   /** Before it begins, `waitUntil` asks a host that freezes after the response to wait for it. */
   addPendingWork(work: () => Promise<unknown>): void {
     const { waitUntil } = this.#context.config;
-    if (!waitUntil) {
-      void work();
-      return;
-    }
+    if (!waitUntil) return void work();
     if (!this.#pending) {
       this.#pending = [];
       const done = this.#endOf(this.#pending);

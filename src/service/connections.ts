@@ -32,10 +32,7 @@ export function createConnections(options: DispatcherOptions) {
   /** Never throws: the handler gets the error. */
   function dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     const fail = (error: unknown) => handler.onResponseError?.(undefined as never, errorFrom(error));
-    if (!pools) {
-      open().then(() => dispatch(request, handler), fail);
-      return;
-    }
+    if (!pools) return void open().then(() => dispatch(request, handler), fail);
     const isFaked = timersAreFaked();
     try {
       pools[isFaked ? "fresh" : "kept"].dispatch({ ...request, reset: isFaked }, handler);

@@ -10,7 +10,7 @@ export interface Clock {
   after(ms: number, task: () => void): () => void;
 }
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now,

@@ -143,10 +143,7 @@ export function openLink(
   }
 
   function receive(reply: Reply): void {
-    if (reply.type === "failed") {
-      fail(new OutboxError(reply.code, reply.message));
-      return;
-    }
+    if (reply.type === "failed") return void fail(new OutboxError(reply.code, reply.message));
     last = reply;
     onDone(reply);
     if (reply.type === "looked") return;
