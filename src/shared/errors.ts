@@ -25,7 +25,6 @@ export class AffiliateError extends Error {
 
 /** Thrown at start-up by `affiliate()` and other factories. Its message lists all wrong options. */
 export class OptionsError extends AffiliateError {
-  /** `OptionsError`. */
   override readonly name = "OptionsError";
 
   constructor(factory: string, problems: readonly string[]) {
@@ -37,7 +36,6 @@ export class OptionsError extends AffiliateError {
 
 /** An argument cannot be used, such as a session id of `..`. Nothing was sent or changed. */
 export class ArgumentError extends AffiliateError {
-  /** `ArgumentError`. */
   override readonly name = "ArgumentError";
 
   constructor(message: string) {
@@ -47,7 +45,6 @@ export class ArgumentError extends AffiliateError {
 
 /** The service refused, by its status or in its body. `message` begins with its own. */
 export class TrackingApiError extends AffiliateError {
-  /** `TrackingApiError`. */
   override readonly name = "TrackingApiError";
   /** HTTP status of the answer. */
   readonly status: number;
@@ -69,7 +66,6 @@ export class TrackingApiError extends AffiliateError {
  * `cause` is undici's or Node's error.
  */
 export class NoAnswerError extends AffiliateError {
-  /** `NoAnswerError`. */
   override readonly name = "NoAnswerError";
   /** Whether the request was sent: the service may have acted on it. */
   readonly requestSent: boolean;
@@ -82,7 +78,6 @@ export class NoAnswerError extends AffiliateError {
 
 /** An outbox cannot do its work: open its file, take part in a transaction, read its table. */
 export class OutboxError extends AffiliateError {
-  /** `OutboxError`. */
   override readonly name = "OutboxError";
 }
 
