@@ -34,6 +34,15 @@ export const HELD: Omit<Death, "attempts"> = {
   message: "held after a restore: the service may have it",
 };
 
+const HELD_AT_ONCE = 500;
+
+/** Holds all payments that wait, so many at a time. Resolves to their number. */
+export async function holdAll(hold: (limit: number) => Promise<number>): Promise<number> {
+  let held = 0;
+  for (let some = HELD_AT_ONCE; some === HELD_AT_ONCE; held += some) some = await hold(HELD_AT_ONCE);
+  return held;
+}
+
 /** What `hold` rejects with if a host's process runs, or has claims for `forMs`. */
 export function hostRuns(forMs?: number): OutboxError {
   const until = forMs === undefined ? "" : `, or wait ${Math.ceil(forMs / 1000)} s if none runs`;

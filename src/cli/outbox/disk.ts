@@ -10,7 +10,7 @@ import {
   rmSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
-import { hostRuns } from "../../outbox/dead-letters.js";
+import { holdAll, hostRuns } from "../../outbox/dead-letters.js";
 import { openExistingFile } from "../../outbox/disk/file/file.js";
 import { createOwnerLocks } from "../../outbox/disk/file/owner-locks.js";
 import { type Database, failureOf, findEngine, problemOf } from "../../outbox/disk/file/sqlite.js";
@@ -29,7 +29,6 @@ import type { OpenOutbox } from "./actions.js";
 // The host's limits are unknown here, and not needed: a retried event takes its dead letter's
 // bytes.
 const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: 2 ** 42, leaseMs: 2 ** 42 };
-const HELD_AT_ONCE = 500;
 
 /**
  * Opens a directory's outbox for writing, even to look: a process that may only read would leave
@@ -85,10 +84,7 @@ export function openDisk(directory: string, clientId?: number): OpenOutbox {
     async hold() {
       if (locks.running() > 0) throw hostRuns();
       await calls.releaseAll();
-      let held = 0;
-      for (let some = HELD_AT_ONCE; some === HELD_AT_ONCE; held += some)
-        some = await calls.hold(HELD_AT_ONCE);
-      return held;
+      return holdAll(calls.hold);
     },
     last: (limit) => calls.last(limit),
     async backup(target) {

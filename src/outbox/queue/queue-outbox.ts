@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "../../conversion/events.js";
 import type { Clock } from "../../shared/clock.js";
 import { setImmediate } from "../../shared/real-timers.js";
-import { hostRuns } from "../dead-letters.js";
+import { holdAll, hostRuns } from "../dead-letters.js";
 import { createDurable } from "../durable.js";
 import { noTransaction, type Outbox, type Stored } from "../outbox.js";
 import { again, type Repeated } from "./again.js";
@@ -33,7 +33,6 @@ export interface SqlOutbox extends Outbox {
   checkWrites(): Promise<void>;
 }
 
-const HELD_AT_ONCE = 500;
 const SETTLED_AT_ONCE = 200;
 const COUNTED_AT_MOST_EVERY_MS = 1_000;
 const COUNTED_AT_LEAST_EVERY_MS = 60_000;
@@ -195,20 +194,14 @@ export function createQueueOutbox(
   }
 
   async function hold(): Promise<number> {
-    const { leasedForMs, hold: holdSome } = queue.holding;
+    const { holding } = queue;
     // What hosts' transactions have committed may be scheduled: that shows once it has its place.
     await queue.placeNew();
     await counts.take();
     await releaseAll();
-    const leased = await leasedForMs();
+    const leased = await holding.leasedForMs();
     if (leased !== null) throw hostRuns(leased);
-    let held = 0;
-    let some: number;
-    do {
-      some = await holdSome(HELD_AT_ONCE);
-      held += some;
-    } while (some === HELD_AT_ONCE);
-    return held;
+    return holdAll(holding.hold);
   }
 
   return Object.assign(outbox, {
