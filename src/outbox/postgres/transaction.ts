@@ -74,13 +74,7 @@ export async function insertWithin(
   }
 }
 
-interface Said {
-  readonly code: string;
-  readonly message: string;
-  readonly routine: unknown;
-}
-
-function saidIn(error: unknown): Said {
+function saidIn(error: unknown) {
   const {
     servers,
     codeInText = "",
@@ -93,7 +87,7 @@ function saidIn(error: unknown): Said {
  * Whether the event's row was committed after the transaction's snapshot. Under `serializable`, the
  * same code may be about what others have read and written; then there is no such row.
  */
-function isOfUnseenRow({ code, message, routine }: Said): boolean {
+function isOfUnseenRow({ code, message, routine }: ReturnType<typeof saidIn>): boolean {
   if (code !== SERIALIZATION_FAILURE) return false;
   return FINDS_ROW.test(String(routine)) || message.includes("due to concurrent update");
 }

@@ -4,18 +4,12 @@ import { inTime, repeatWhereLost } from "./connections.js";
 import type { Database, Statements } from "./database.js";
 import { NEWEST_VERSION, TEXTS } from "./tables.js";
 
-/** A connection of the host's pool, lent for a moment. */
-export interface Lent {
-  readonly on: Statements;
-  /** `isBroken`: closes it, because it is unknown what it is in the middle of. */
-  giveBack(isBroken: boolean): void;
-}
-
 type InsertWithin = NonNullable<Database["insertWithin"]>;
 
 /** What one kind of server does in its own way. */
 export interface Server extends Pick<Database, "words" | "isBusy"> {
-  lend(): Promise<Lent>;
+  /** Lends a connection. `isBroken`: closes it, because it is unknown what it is in the middle of. */
+  lend(): Promise<{ readonly on: Statements; giveBack(isBroken: boolean): void }>;
   /** Runs a `select` outside a transaction. */
   read(on: Statements, ...select: Parameters<Statements["rows"]>): ReturnType<Statements["rows"]>;
   /** Begins a transaction. Resolves to what is to be done after its end. */
