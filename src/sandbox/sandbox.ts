@@ -57,8 +57,9 @@ const withoutSession = snippetWithSession.replace("keepsSession = true", "keepsS
  * ```
  */
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { host, port, inspectorPort, file, apiKey, clientId, requireKeyFor, snippetSession } =
-    readOptions(options);
+  const { success, data, error } = schema.safeParse(options);
+  if (!success) throw new TypeError(`createSandbox: ${z.prettifyError(error)}`);
+  const { host, port, inspectorPort, file, apiKey, clientId, requireKeyFor, snippetSession } = data;
   const snippet = snippetSession ? snippetWithSession : withoutSession;
   const ledger = openLedger(file === undefined ? undefined : await openJournal(file));
   const faults = createFaults(({ mode }) => (mode === "down" ? service.stop() : service.start()));
@@ -169,10 +170,3 @@ const schema = z.strictObject({
   requireKeyFor: z._default(z.readonly(z.array(z.enum(endpointNames))), ["status"]),
   snippetSession: z._default(z.boolean(), true),
 } satisfies { [Option in keyof SandboxOptions]-?: z.ZodMiniType<unknown, SandboxOptions[Option]> });
-
-/** Fills in defaults. Throws a TypeError that names all wrong options. */
-function readOptions(given: SandboxOptions): z.output<typeof schema> {
-  const { success, data, error } = schema.safeParse(given);
-  if (success) return data;
-  throw new TypeError(`createSandbox: ${z.prettifyError(error)}`);
-}
