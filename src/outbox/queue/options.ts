@@ -41,6 +41,4 @@ export const sqlOptions = {
 };
 
 /** As `readOptions` gives them, whatever the database. */
-export type ReadSqlOptions = {
-  readonly [Name in keyof typeof sqlOptions]: z.output<(typeof sqlOptions)[Name]>;
-};
+export type ReadSqlOptions = Readonly<z.output<z.ZodMiniObject<typeof sqlOptions>>>;
