@@ -29,7 +29,6 @@ export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A time in ISO 8601. */
 export function timeOf(ms: number): string {
   return new Date(ms).toISOString();
 }

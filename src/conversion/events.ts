@@ -20,7 +20,6 @@ export interface Provenance {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** An event of one kind. */
 export type EventOf<Kind extends EventKind> = {
   /** 32 hex digits, the same for each report of the same event: the dedupe key. */
   readonly id: string;

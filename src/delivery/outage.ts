@@ -11,7 +11,6 @@ export interface Pause {
   readonly until: number;
 }
 
-/** An outage of one endpoint. */
 export interface Outage {
   readonly since: number;
   readonly reason: PauseReason;

@@ -15,7 +15,6 @@ import {
 import { eraseIn, type PersonalStorage, personalDataIn } from "./personal-data.js";
 import { createRelay } from "./relay.js";
 
-/** The storage of a durable outbox. */
 export interface DurableStorage<C extends Claim>
   extends Storage<C>,
     Pick<Outbox, "bind" | "deadLetters" | "unanswered" | "cancel"> {

@@ -134,7 +134,6 @@ function inFlags(message: string): string {
     .replaceAll("`apiKey`", "--api-key-env");
 }
 
-/** Yields findings as they come. */
 async function* examine({ target, location, ...asked }: Asked): AsyncGenerator<Finding> {
   if (target) yield* checkService(target, asked);
   if (location) yield* checkOutbox(location, target?.clientId, asked.last);

@@ -1,4 +1,3 @@
-// The dashboard's page.
 import { ask, html, shown, startPage } from "../../browser/page.js";
 import { Frame, foreign, time } from "../../browser/pieces.js";
 import { addressOf, DeadLetters, first } from "./letters.js";

@@ -19,7 +19,6 @@ const FAILURES = {
   dropped: ["lost", "dropped"],
 };
 
-/** The endpoints that are paused, by their names. */
 export function pausedOf({ endpoints }) {
   return Object.keys(endpoints).filter((name) => endpoints[name].state === "paused");
 }

@@ -3,9 +3,7 @@ import { type Layer, layersOf } from "../queue/told.js";
 
 /** ER_LOCK_DEADLOCK; also of a Galera node, if another's transaction came first. */
 export const DEADLOCK = 1213;
-/** ER_LOCK_WAIT_TIMEOUT. */
 export const LOCK_WAIT_TIMEOUT = 1205;
-/** ER_NO_SUCH_TABLE. */
 export const NO_SUCH_TABLE = 1146;
 /** ER_DUP_ENTRY. */
 export const DUPLICATE = 1062;

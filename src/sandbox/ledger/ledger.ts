@@ -84,7 +84,6 @@ const customerIn = ({ customerEmail }: Pick<Lead, "customerEmail">) => customerE
 
 function emptyMemory() {
   return {
-    /** Clicks, registrations and payments. */
     entries: [] as (Click | Lead)[],
     requests: [] as RecordedRequest[],
     answers: new Map<string, KeptAnswer>(),
@@ -213,7 +212,6 @@ export function openLedger(journal?: Journal) {
     clickOf: (clickId: string) => memory.clickOf.get(clickId),
     /** The later of two affiliates' links decides. */
     lastClickOf: (sessionId: string) => memory.lastClickOf.get(sessionId),
-    /** The customer's last registration. */
     registrationOf: (customer: Pick<Lead, "customerEmail">) =>
       memory.registrationOf.get(customerIn(customer)),
     /** The customers who registered through that click, in lower case. */

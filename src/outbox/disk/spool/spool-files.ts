@@ -70,7 +70,6 @@ export const readSpool = (path: string): string => readFileSync(path, "utf8");
 
 export const removeSpool = (path: string): void => rmSync(path, { force: true });
 
-/** An event as a line. */
 export const lineOf = (event: OutboxEvent): string => `${JSON.stringify(event)}\n`;
 
 /** Anything may be in a file. `undefined` if the line was not written whole, or holds no event. */

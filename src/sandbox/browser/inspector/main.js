@@ -1,4 +1,3 @@
-// The inspector's page.
 import { html, startPage } from "../../../browser/page.js";
 import { Frame, foreign, mark, time } from "../../../browser/pieces.js";
 import { decisions } from "./decisions.js";
