@@ -8,14 +8,7 @@ import { detached } from "../shared/own-context.js";
 import { detailsOf } from "./details.js";
 import type { Ticket } from "./endpoint-health.js";
 import { Health } from "./health.js";
-import {
-  type EndedAttempt,
-  findingOf,
-  interruption,
-  mayHaveBeenTaken,
-  postponed,
-  verdictOn,
-} from "./meaning.js";
+import { findingOf, interruption, mayHaveBeenTaken, postponed, verdictOn } from "./meaning.js";
 import { BODY_MS, outcomeOf, pauseReasonOf } from "./outcome.js";
 import { type ConfirmReferral, createReferralCheck } from "./referral.js";
 import { createWatch, type WatchOptions } from "./watch.js";
@@ -124,7 +117,7 @@ export function createDelivery(options: DeliveryOptions) {
     return verdictOn(ended, isOfEvent);
   }
 
-  function endedWith(claim: Claim, attempt: Attempt, maybeTaken: boolean): EndedAttempt {
+  function endedWith(claim: Claim, attempt: Attempt, maybeTaken: boolean) {
     const { history, queuedAt } = claim;
     const { endpoint } = claim.lane;
     const now = clock.now();
