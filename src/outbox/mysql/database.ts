@@ -1,13 +1,6 @@
 import type { Database, Statements } from "../queue/database.js";
 import { openServer } from "../queue/server-database.js";
-import {
-  CONNECTION_ENDED,
-  DEADLOCK,
-  errnoOf,
-  LOCK_WAIT_TIMEOUT,
-  NO_SUCH_TABLE,
-  problemsOf,
-} from "./problems.js";
+import { DEADLOCK, errnoOf, hasEnded, LOCK_WAIT_TIMEOUT, NO_SUCH_TABLE, problemsOf } from "./problems.js";
 import { migrationTo, withValues, wordsOf } from "./sql.js";
 import { insertWithin } from "./transaction.js";
 
@@ -91,10 +84,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
       statementsTo: (version) => migrationTo(version, prefix),
       insertWithin,
       cautionsOf,
-      hasEnded(error) {
-        const said = errnoOf(error);
-        return said === undefined || CONNECTION_ENDED.has(said);
-      },
+      hasEnded,
       isDeadlock: (error) => errnoOf(error) === DEADLOCK,
       isBusy: (error) => errnoOf(error) === LOCK_WAIT_TIMEOUT,
     },

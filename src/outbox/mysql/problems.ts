@@ -19,6 +19,12 @@ export function errnoOf(error: unknown): number | undefined {
   return layersOf(error).find(isServers)?.errno as number | undefined;
 }
 
+/** Whether the connection was lost. An error without the server's number is not the server's. */
+export function hasEnded(error: unknown): boolean {
+  const said = errnoOf(error);
+  return said === undefined || CONNECTION_ENDED.has(said);
+}
+
 /** Whether an error is the server's own. */
 export function isServers({ errno }: Layer): boolean {
   return typeof errno === "number" && errno > 0;
