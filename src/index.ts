@@ -10,14 +10,7 @@ export type { Payment } from "./conversion/payment.js";
 export type { Registration } from "./conversion/registration.js";
 export type { Attribution } from "./conversion/visitor-ids.js";
 export type { Logger } from "./journal/log.js";
-export type {
-  DropReason,
-  EndpointState,
-  EventNotice,
-  Notices,
-  SkipReason,
-  Stats,
-} from "./journal/notices.js";
+export type { DropReason, EventNotice, Notices, SkipReason, Stats } from "./journal/notices.js";
 export type { AffiliateOptions } from "./options.js";
 export type {
   DeadLetter,
@@ -36,6 +29,7 @@ export type { RequestSource } from "./request/request-source.js";
 export type { WrapHandler } from "./request/wrap-handler.js";
 export type { TrackingStatus } from "./service/answers.js";
 export type { TrackingClient } from "./service/client.js";
+export type { EndpointState } from "./service/endpoints.js";
 export {
   AffiliateError,
   ArgumentError,

@@ -1,6 +1,5 @@
-import type { PauseReason } from "../journal/notices.js";
 import type { Lane, Unanswered } from "../outbox/outbox.js";
-import type { Endpoint } from "../service/endpoints.js";
+import type { Endpoint, PauseReason } from "../service/endpoints.js";
 import { FailureStreak, type Outage, type Pause, SavedProbes } from "./outage.js";
 import { costlyProbeMs, probeMs } from "./when-again.js";
 

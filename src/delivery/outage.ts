@@ -1,4 +1,4 @@
-import type { PauseReason } from "../journal/notices.js";
+import type { PauseReason } from "../service/endpoints.js";
 import { clamp, SAVED_PROBE_MS } from "./when-again.js";
 
 // No class here has a clock: each call gives the time.

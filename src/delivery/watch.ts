@@ -1,9 +1,14 @@
 import type { Journal } from "../journal/journal.js";
-import type { EndpointState, PauseScope } from "../journal/notices.js";
 import type { Outbox } from "../outbox/outbox.js";
 import type { Attempt } from "../service/attempt.js";
 import type { Calls } from "../service/calls.js";
-import { byEndpoint, ENDPOINTS, type Endpoint } from "../service/endpoints.js";
+import {
+  byEndpoint,
+  ENDPOINTS,
+  type Endpoint,
+  type EndpointState,
+  type PauseScope,
+} from "../service/endpoints.js";
 import type { Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
 import { harmless } from "../shared/harmless.js";

@@ -2,21 +2,14 @@ import { EventEmitter } from "node:events";
 import type { ConversionKind, EventKind, OutboxEvent } from "../conversion/events.js";
 import { byKind, rowOf } from "../conversion/kinds.js";
 import type { Death, Decision } from "../outbox/dead-letters.js";
-import type { Endpoint } from "../service/endpoints.js";
+import type { Endpoint, PauseReason, PauseScope } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
 import { maskEmails } from "../shared/emails.js";
 import { harmless } from "../shared/harmless.js";
 import { kindOf, namedAs, printable } from "../shared/printable.js";
 import { Ring } from "../shared/ring.js";
 import { createLog, type Logger, wordsOf } from "./log.js";
-import {
-  type DropReason,
-  type Notices,
-  noticeOf,
-  type PauseReason,
-  type PauseScope,
-  type SkipReason,
-} from "./notices.js";
+import { type DropReason, type Notices, noticeOf, type SkipReason } from "./notices.js";
 
 // This process never learns the outcome of an event that another process delivers.
 const MOST_UNSETTLED = 10_000;

@@ -4,8 +4,6 @@ import type { Death, DeathReason, Decision } from "../outbox/dead-letters.js";
 import type { Endpoint, EndpointState, PauseReason, PauseScope } from "../service/endpoints.js";
 import { maskEmail } from "../shared/emails.js";
 
-export type { EndpointState, PauseReason, PauseScope };
-
 /** Why something that the host reported is not sent. */
 export type SkipReason =
   | "no-attribution"

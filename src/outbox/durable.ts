@@ -1,13 +1,13 @@
 import type { OutboxEvent } from "../conversion/events.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom } from "../shared/errors.js";
+import type { OutboxCounts } from "./counts.js";
 import { createFallback, type Storage } from "./fallback.js";
-import type { Claim } from "./outbox.js";
 import {
+  type Claim,
   closed,
   noTransaction,
   type Outbox,
-  type OutboxCounts,
   type OutboxObserver,
   type Stored,
   taken,

@@ -103,8 +103,6 @@ export interface Deliver {
   settled(event: OutboxEvent, attempts: number, verdict: Verdict): void;
 }
 
-export type { OutboxCounts, QueuedOfKind } from "./counts.js";
-
 /** Called by an outbox that does something on its own. None of these throws. */
 export interface OutboxObserver {
   /**

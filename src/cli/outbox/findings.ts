@@ -1,5 +1,4 @@
-import { dueIn } from "../../outbox/counts.js";
-import type { OutboxCounts } from "../../outbox/outbox.js";
+import { dueIn, type OutboxCounts } from "../../outbox/counts.js";
 import type { LastEvent } from "../../outbox/queue/last-events.js";
 import { countOf, type Finding, note, timeOf, well, wrong } from "../finding.js";
 

@@ -6,7 +6,7 @@ import { LinkedList } from "../../shared/linked-list.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { setImmediate } from "../../shared/real-timers.js";
 import { Ring } from "../../shared/ring.js";
-import { earliestOf, withScheduled } from "../counts.js";
+import { earliestOf, type OutboxCounts, withScheduled } from "../counts.js";
 import type { DeadLetter, DeadLetterFilter, DeadLetterSum } from "../dead-letters.js";
 import { MIB, positiveInteger } from "../option-types.js";
 import {
@@ -15,7 +15,6 @@ import {
   type Claim,
   noTransaction,
   type Outbox,
-  type OutboxCounts,
   type OutboxObserver,
   taken,
   UNTRIED,
