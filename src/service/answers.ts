@@ -60,31 +60,20 @@ export interface TrackingStatus {
   readonly clickedAt?: string | undefined;
 }
 
-// Written out, not inferred, so that the published types do not import zod.
-export const clickAnswer: z.ZodMiniType<ClickAnswer> = z.object({
-  clickId: id,
-  sessionId: text,
-  message: text,
-});
-export const registrationAnswer: z.ZodMiniType<RegistrationAnswer> = z.object({
-  leadId: id,
-  clickId: id,
-  message: text,
-});
-export const leadAnswer: z.ZodMiniType<LeadAnswer> = z.object({ leadId: id, message: text });
-export const paymentAnswer: z.ZodMiniType<PaymentAnswer> = z.object({
-  leadId: id,
-  leadValue: number,
-  conversionSource: text,
-  message: text,
-});
-export const statusAnswer: z.ZodMiniType<TrackingStatus> = z.object({
-  sessionId: text,
-  hasAffiliate: z.boolean(),
-  affiliateReference: text,
-  clickId: id,
-  clickedAt: text,
-});
+/** What is read of an answer, by the client's methods. */
+export const ANSWERS = {
+  click: z.object({ clickId: id, sessionId: text, message: text }),
+  registration: z.object({ leadId: id, clickId: id, message: text }),
+  registrationLead: z.object({ leadId: id, message: text }),
+  paymentLead: z.object({ leadId: id, leadValue: number, conversionSource: text, message: text }),
+  status: z.object({
+    sessionId: text,
+    hasAffiliate: z.boolean(),
+    affiliateReference: text,
+    clickId: id,
+    clickedAt: text,
+  }),
+};
 
 // `false` as a boolean, a number or a text.
 const SPELLINGS_OF_FALSE = new Set(["false", "0", "no"]);

@@ -2,17 +2,13 @@ import type * as z from "zod/mini";
 import type { Clock } from "../shared/clock.js";
 import { ArgumentError, errorCodeOf, errorFrom, NoAnswerError, TrackingApiError } from "../shared/errors.js";
 import {
+  ANSWERS,
   type ClickAnswer,
-  clickAnswer,
   isYes,
   type LeadAnswer,
-  leadAnswer,
   type PaymentAnswer,
-  paymentAnswer,
   type RegistrationAnswer,
   refusalOf,
-  registrationAnswer,
-  statusAnswer,
   type TrackingStatus,
 } from "./answers.js";
 import { isUnsendable } from "./attempt.js";
@@ -88,13 +84,14 @@ export function createClient(
   }
 
   return {
-    click: (click, options) => post(() => calls.click(click), clickAnswer, options),
+    click: (click, options) => post(() => calls.click(click), ANSWERS.click, options),
     registration: (registration, options) =>
-      post(() => calls.registration(registration), registrationAnswer, options),
-    registrationLead: (lead, options) => post(() => calls.registrationLead(lead), leadAnswer, options),
-    paymentLead: (lead, options) => post(() => calls.paymentLead(lead), paymentAnswer, options),
+      post(() => calls.registration(registration), ANSWERS.registration, options),
+    registrationLead: (lead, options) =>
+      post(() => calls.registrationLead(lead), ANSWERS.registrationLead, options),
+    paymentLead: (lead, options) => post(() => calls.paymentLead(lead), ANSWERS.paymentLead, options),
     async status(sessionId) {
-      const answer = statusAnswer.safeParse(await ask(() => calls.status(sessionId)));
+      const answer = ANSWERS.status.safeParse(await ask(() => calls.status(sessionId)));
       if (answer.success) return answer.data;
       throw new TrackingApiError({
         status: 200,
