@@ -141,6 +141,11 @@ function byHand(world: World, slot: Slot, step: ByHand): void {
         // Those that are dead still were left alone.
         const left = new Set((await deadLetters.list({ limit: 1_000 })).map(({ id }) => id));
         for (const [nth, record] of records.entries()) if (left.has(record.id)) undo[nth]?.();
+        // What died after the first list was made was retried, too.
+        for (const record of ledger.records.values()) {
+          const hasDied = record.program === program && record.ends.at(-1) === "dead";
+          if (hasDied && !left.has(record.id)) ledger.retried(record);
+        }
         ledger.write(
           `${owner.name}: ${retried} of ${letters.length} were retried, ${unconfirmed.length} in doubt`,
         );
