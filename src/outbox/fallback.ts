@@ -120,6 +120,7 @@ export function createFallback<C extends Claim>(
     });
     remove(task);
     works("append");
+    // Not before: if the process ends as soon as it has the receipt, nothing is under way.
     wake();
     return outcome;
   }
@@ -146,10 +147,10 @@ export function createFallback<C extends Claim>(
     if (missing <= 0) return true;
     const victims: Task[] = [];
     for (const lower of kindsBelow(kind)) {
-      for (const each of ofKind[lower]) {
-        if (each.underWay) continue;
-        victims.push(each);
-        missing -= each.size;
+      for (const task of ofKind[lower]) {
+        if (task.underWay) continue;
+        victims.push(task);
+        missing -= task.size;
         if (missing > 0) continue;
         for (const victim of victims) remove(victim);
         for (const { event } of victims) observer.dropped(event, "full");
@@ -214,9 +215,9 @@ export function createFallback<C extends Claim>(
   function firstTasks(): Task[] {
     if (verdicts.length > 0) return [...verdicts];
     const free: Task[] = [];
-    for (const each of events) {
+    for (const task of events) {
       if (free.length === BATCH) break;
-      if (!each.isWaiting) free.push(each);
+      if (!task.isWaiting) free.push(task);
     }
     return free;
   }

@@ -130,7 +130,7 @@ export interface OutboxObserver {
  */
 export type AddOutcome = "queued" | "in-memory" | "duplicate" | "full";
 
-/** What became of it in the storage. */
+/** What a storage has made of an event. */
 export type Stored = Exclude<AddOutcome, "in-memory">;
 
 /**

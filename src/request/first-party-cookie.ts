@@ -35,7 +35,7 @@ export function checkDomain(factory: string, { domain }: CookieSettings, names: 
   ]);
 }
 
-/** The cookie as `Set-Cookie` has it, with the value as it is. Logs once why browsers would lose it, if so. */
+/** The cookie as `Set-Cookie` has it, with the value as it is. If browsers would lose it, logs once why. */
 export function firstPartyCookie(
   req: Request,
   { name, value, httpOnly }: { name: string; value: string; httpOnly: boolean },

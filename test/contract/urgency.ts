@@ -73,6 +73,21 @@ export function testUrgency(it: StageTests): void {
     assert.equal(stage.delivery.ids.length, 3);
   });
 
+  it("fills a lane with further untried events if another lane has taken its first ones", async (stage) => {
+    await stage.tries(retryIn(0), sample("click"));
+    const clicks = Array.from({ length: 5 }, () => sample("click"));
+    await stage.add(...clicks);
+    const newest = { newestFirst: true };
+    stage.delivery.lanes = [
+      lane("click", { ...newest, newWithinMs: LONG_MS, limit: 3 }),
+      lane("click", { ...newest, limit: 1 }),
+    ];
+    stage.delivery.capacity = 4;
+    stage.outbox.wake();
+
+    assert.deepEqual(idsOf(await stage.take(4)), idsOf(clicks.reverse().slice(0, 4)));
+  });
+
   it("is idle when nothing of what waits may be sent, and not before", async (stage) => {
     const { outbox, delivery } = stage;
     if (outbox.idle === undefined) return;

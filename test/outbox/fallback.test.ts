@@ -333,3 +333,16 @@ test("the fallback does not store an event a second time while the first call is
   expect(said).toEqual(["degraded disk full", "recovered"]);
   expect(fallback.length).toBe(0);
 });
+
+test("a new event is not claimed before its caller has the receipt, which may be the process's last word", async () => {
+  const { fallback, claimed, silence, unanswered } = setUp();
+  const order: string[] = [];
+  claimed.again = () => setImmediate(() => order.push("claimed"));
+  silence();
+  const added = fallback.add(sample("payment")).then(() => order.push("receipt"));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(order).toEqual([]);
+  unanswered[0]?.resolve("queued");
+  await added;
+  await expect.poll(() => order).toEqual(["receipt", "claimed"]);
+});

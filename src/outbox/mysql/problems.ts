@@ -19,7 +19,7 @@ export function errnoOf(error: unknown): number | undefined {
   return layersOf(error).find(isServers)?.errno as number | undefined;
 }
 
-/** Whether the connection was lost. An error without the server's number is not the server's. */
+/** Whether the connection was lost. It was if an error has no number of the server's. */
 export function hasEnded(error: unknown): boolean {
   const said = errnoOf(error);
   return said === undefined || CONNECTION_ENDED.has(said);

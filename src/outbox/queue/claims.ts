@@ -25,7 +25,7 @@ interface TakenHead extends Choice {
   readonly row: Head;
 }
 
-/** The columns of an event that a claim needs: SQLite's values cost more than its search. */
+/** The columns of an event that a claim needs. In SQLite, to read one costs more than to find the row. */
 const OF_HEAD = [
   ...(["seq", "destination", "id", "kind", "visitor", "created_at", "queued_at", "data", "size"] as const),
   ...(["history", "interrupted"] as const),
@@ -34,8 +34,11 @@ const OF_HEAD = [
 type Head = Pick<EventRow, (typeof OF_HEAD)[number]>;
 
 const CLAIMED_AT_ONCE = 200;
-// So many more are read if another process may claim the first ones meanwhile.
+// So many more are read: another process may claim the first ones meanwhile, another step takes
+// them, or after a change by hand a head is missing.
 const MORE = 24;
+// Limits are rounded up: there are few texts of statements.
+const ROUNDED_TO = 32;
 const MOST_ROUNDS = 2;
 
 /** What there is to do before a claim, by the negative step of its row among the candidates. */
@@ -59,7 +62,6 @@ export function createClaims(
   const { worker, scope, leaseMs, clock, serverClock, underWay, chores, giveUp } = options;
   const { words } = database;
   const { events, queues, now } = words;
-  const more = words.skipLocked ? MORE : 0;
   /** Until then, what an earlier claim whose answer was lost has claimed may turn up. */
   let doubtfulUntil = Number.NEGATIVE_INFINITY;
 
@@ -79,10 +81,11 @@ export function createClaims(
   // The limit is no value: with each value of it, SQLite would plan the statement anew.
   function selectOf({ newestFirst, newWithinMs, limit }: Scan, step: number): string {
     const direction = newestFirst ? " desc" : "";
+    const most = Math.ceil((limit + MORE) / ROUNDED_TO) * ROUNDED_TO;
     const isNew = newWithinMs === undefined ? "" : ` and due_at >= ${now} - ${newWithinMs}`;
     return `select * from (select ${step} as step, visitor, head, due_at, endpoint, turn from ${queues}
       where ${scope.condition} and turn between ? and ?${isNew} order by turn${direction}, due_at${direction}, head${direction}
-      limit ${limit + more}) as s${step}`;
+      limit ${most}) as s${step}`;
   }
 
   /** Queues whose heads may be claimed, in order, and what there is to do before. */

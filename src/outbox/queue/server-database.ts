@@ -8,7 +8,7 @@ type InsertWithin = NonNullable<Database["insertWithin"]>;
 
 /** What one kind of server does in its own way. */
 export interface Server extends Pick<Database, "words" | "isBusy"> {
-  /** Lends a connection. `isBroken`: closes it, because it is unknown what it is in the middle of. */
+  /** Lends a connection. `giveBack` closes it if it `isBroken`: what it is in the middle of is unknown. */
   lend(): Promise<{ readonly on: Statements; giveBack(isBroken: boolean): void }>;
   /** Runs a `select` outside a transaction. */
   read(on: Statements, ...select: Parameters<Statements["rows"]>): ReturnType<Statements["rows"]>;

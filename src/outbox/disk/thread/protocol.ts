@@ -37,5 +37,5 @@ export interface Done extends TransactionOutcome {
   readonly type: "done" | "looked";
 }
 
-/** What has `failed` is a batch, or the first thread's start. */
+/** `failed`: a batch, or the start of the first thread. */
 export type Reply = Done | (Problem & { readonly type: "failed" });
