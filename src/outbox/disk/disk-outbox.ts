@@ -94,6 +94,8 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   const scope = new Scope();
   /** What the thread has claimed, by the events' ids, until it has acted on the verdict. */
   const underWay = new Map<string, DiskClaim>();
+  /** Of these, those whose requests may have left. */
+  const begun = new WeakSet<DiskClaim>();
   let opened: ReturnType<typeof openNow> | undefined;
 
   const spool = createSpool(path, {
@@ -112,6 +114,8 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         return claims.map((claim) => {
           const { id } = claim.event;
           const isLeased = () => {
+            // Delivery asks just before a request leaves.
+            begun.add(held);
             const since = open().last.leases.get(id);
             // It may have been lost, and claimed anew.
             return underWay.get(id) === held && since !== undefined && isLeasedSince(since, limits.leaseMs);
@@ -161,7 +165,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         { onDone: receive, underWay: () => [...underWay.values()].map(({ isLeased: _, ...claim }) => claim) },
       );
       const endWithProcess = () => {
-        link.endWithProcess();
+        link.endWithProcess([...underWay].flatMap(([id, claim]) => (begun.has(claim) ? [id] : [])));
         spool.close();
       };
       const close = async () => {

@@ -95,6 +95,38 @@ test("a process that ends by itself leaves no spool file, and the next one takes
   expect(await queuedIn(directory)).toBe(2);
 });
 
+test.each(["process.exit(0)", "setImmediate(() => process.exit(0))"])(
+  "a payment whose receipt is the last word, in `.then(() => %s)`, waits untried for the next process",
+  async (exit) => {
+    const directory = scratchDirectory();
+    await startHost(`
+    const outbox = diskOutbox({ directory: ${JSON.stringify(directory)} });
+    const tracker = affiliate({ ...${JSON.stringify(NOWHERE)}, outbox, logger });
+    tracker.trackPayment(payment(1), { sessionId: "s" }).then(() => ${exit});`).ended;
+
+    const disk = diskOf({ clientId: 1 }, directory);
+    const [claim] = await disk.claim(1);
+    expect(claim).toMatchObject({ interrupted: false });
+  },
+);
+
+test("a payment whose request has left stays under way when its process exits", async () => {
+  const directory = scratchDirectory();
+  const service = await startService(() => undefined);
+  const { host, ended } = startHost(`
+    const outbox = diskOutbox({ directory: ${JSON.stringify(directory)} });
+    const tracker = affiliate({ baseUrl: ${JSON.stringify(service.url)}, clientId: 1, outbox, logger });
+    tracker.trackPayment(payment(1), { sessionId: "s" });
+    process.stdin.once("data", () => process.exit(0));`);
+  await until(() => service.posted.length === 1, "nothing was sent");
+  host.stdin?.write("exit");
+  await ended;
+
+  const disk = diskOf({ clientId: 1 }, directory);
+  expect(await disk.claim(1)).toEqual([]);
+  expect(await disk.counts(1)).toMatchObject({ queued: 1 });
+});
+
 test("close() while the storage fails leaves the payments in a file, and says that they are durable", async () => {
   receiptTimes.withinMs = 1_000;
   const directory = scratchDirectory();

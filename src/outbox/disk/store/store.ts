@@ -193,6 +193,13 @@ export function createStore(
         await counts.take();
       });
     },
+    /** Gives back, untried, what is under way, but for these events. */
+    giveBackBut: (ids: readonly string[]): Promise<TransactionOutcome> =>
+      pass(async () => {
+        for (const [seq, { event }] of queue.underWay)
+          if (!ids.includes(event.id)) queue.underWay.delete(seq);
+        await queue.giveBackUnknown();
+      }),
     run: (calls: readonly Call[]): Promise<TransactionOutcome> => pass(() => carryOut(calls)),
     /** Called about twice a second; `isThorough` every few seconds. */
     async look(isThorough = false): Promise<TransactionOutcome> {

@@ -199,13 +199,13 @@ export function openLink(
       });
     },
     /**
-     * Blocks until the thread has stored what was asked, and has ended: torn out of SQLite's native
-     * code by `process.exit`, it would abort.
+     * Blocks until the thread has stored what was asked, has given back what was claimed and is not
+     * `begun`, and has ended: torn out of SQLite's native code by `process.exit`, it would abort.
      */
-    endWithProcess(): void {
+    endWithProcess(begun: readonly string[]): void {
       if (!thread) return;
       sendAll();
-      post("close");
+      post({ begun });
       Atomics.wait(thread.signals, SIGNALS.closed, 0, LONGEST_END_MS);
     },
     /** Ends the thread once it has answered all that was asked. */

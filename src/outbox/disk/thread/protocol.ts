@@ -28,9 +28,15 @@ export interface Batch {
  *
  * - a batch: carry it out, and reply. Of a generation that has failed: neither.
  * - a client id: be about its events, from here on.
- * - `close`: end.
+ * - `close`: end. By then, nothing is under way.
+ * - an exit: give back what is under way, and end.
  */
-export type Message = Batch | number | "close";
+export type Message = Batch | number | "close" | Exit;
+
+/** The process exits. Requests of these events may have left. */
+export interface Exit {
+  readonly begun: readonly string[];
+}
 
 /** `done`: the calls were carried out. `looked`: the thread has opened, or looked after, its file. */
 export interface Done extends TransactionOutcome {

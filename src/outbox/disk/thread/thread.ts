@@ -29,6 +29,7 @@ let hasEnded = false;
 port.on("message", (message: Message) => {
   if (message === "close") void end();
   else if (typeof message === "number") keeper.bind(message);
+  else if ("begun" in message) void attempt((store) => store.giveBackBut(message.begun)).then(end);
   else void carryOut(message);
 });
 // Not before it has tried: if its host gives up, it has to end soon.
