@@ -54,7 +54,7 @@ export function createDeadLetters(
         const contents = contentsOf(row);
         if (!contents) return undefined;
         const { event, history } = contents;
-        const maybeTaken = row.reason === "unconfirmed" || history.maybeTaken;
+        const maybeTaken = row.reason === "unconfirmed" || history.maybeTaken || row.interrupted === 1;
         return { event, queuedAt: row.now, history: { ...UNTRIED, maybeTaken }, isDue: true };
       },
       (row) => [buried(row, -1), changeOf(eventOf(row, {}), "queued", 1, { bytes: row.data.length })],

@@ -32,7 +32,7 @@ export function createEnds({ words }: Pick<Database, "words">, rememberMs: numbe
     bury(tx: Statements, seqs: readonly number[], death: AnyDeath): Promise<unknown> {
       const json = deathOf(death);
       return tx.write(
-        `update ${events} set state = ${DEAD}, at_ms = ${now}, reason = ?, death = ?, size = size + ?, interrupted = 0
+        `update ${events} set state = ${DEAD}, at_ms = ${now}, reason = ?, death = ?, size = size + ?
          where seq in (${marks(seqs)}) and state = ${QUEUED}`,
         [death.reason, json, json.length, ...seqs],
       );

@@ -44,6 +44,20 @@ test.each([
   },
 );
 
+test("a dead letter that was under way when its process ended may have been taken, if it is retried", async () => {
+  let now = Date.now();
+  const [one, other] = disksOf(["one", "other"], { time: () => now, leaseMs: 1_000 });
+  await one.append(sample("registration"));
+  await one.claim(1);
+  now += 1_001;
+  const [left] = (await other.claim(1)) as [DiskClaim];
+  expect(left.interrupted).toBe(true);
+  await other.settle(left, REJECTED);
+
+  await other.calls.retryAll();
+  expect(await other.claim(1)).toMatchObject([{ interrupted: false, history: { maybeTaken: true } }]);
+});
+
 test("a late delivery of an event that was retried into its visitor's other queue holds up no later one", async () => {
   const [one, other] = disksOf(["one", "other"], { ended: new Set(["one"]) });
   const visitor = stranger();
