@@ -120,7 +120,7 @@ export function createFallback<C extends Claim>(
     });
     remove(task);
     works("append");
-    // Not before: if the process ends as soon as it has the receipt, nothing is under way.
+    // Not before: a claim that this event causes comes after its caller has the receipt.
     wake();
     return outcome;
   }

@@ -87,8 +87,9 @@ export interface Claim {
   /** Since when it waits, in milliseconds since the epoch: it happened, or was retried by hand. */
   readonly queuedAt: number;
   /**
-   * False before another process may take the event: asked just before the request leaves. Omit it
-   * if that cannot happen.
+   * False before another process may take the event. Asked before each request that may deliver it:
+   * an outbox takes an event for which it was never asked as not sent. Omit it if no other process
+   * can take it.
    */
   isLeased?(): boolean;
 }
@@ -130,7 +131,7 @@ export interface OutboxObserver {
  */
 export type AddOutcome = "queued" | "in-memory" | "duplicate" | "full";
 
-/** What a storage has made of an event. */
+/** What became of an event that was given to a storage. */
 export type Stored = Exclude<AddOutcome, "in-memory">;
 
 /**

@@ -96,6 +96,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   const underWay = new Map<string, DiskClaim>();
   /** Of these, those whose requests may have left. */
   const begun = new WeakSet<DiskClaim>();
+  let isExiting = false;
   let opened: ReturnType<typeof openNow> | undefined;
 
   const spool = createSpool(path, {
@@ -114,7 +115,9 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         return claims.map((claim) => {
           const { id } = claim.event;
           const isLeased = () => {
-            // Delivery asks just before a request leaves.
+            // A listener of `exit` may throw, and the host go on: then another process has the event.
+            if (isExiting) return false;
+            // Delivery calls this just before a request leaves: from here on, it may have.
             begun.add(held);
             const since = open().last.leases.get(id);
             // It may have been lost, and claimed anew.
@@ -165,6 +168,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         { onDone: receive, underWay: () => [...underWay.values()].map(({ isLeased: _, ...claim }) => claim) },
       );
       const endWithProcess = () => {
+        isExiting = true;
         link.endWithProcess([...underWay].flatMap(([id, claim]) => (begun.has(claim) ? [id] : [])));
         spool.close();
       };

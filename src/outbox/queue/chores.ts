@@ -183,7 +183,10 @@ export function createChores(
         }
         await makeReady(tx, left);
       }),
-    /** Gives back what claims of this process have claimed whose answers were lost. */
+    /**
+     * Gives back, untried, what this process has claimed and `underWay` does not have: the answer was
+     * lost, or the process exits.
+     */
     async giveBackUnknown(): Promise<void> {
       const known = [0, ...underWay.keys()];
       const isUnknown = `claimed_by = ? and head not in (${marks(known)})`;

@@ -25,7 +25,7 @@ interface TakenHead extends Choice {
   readonly row: Head;
 }
 
-/** The columns of an event that a claim needs. In SQLite, to read one costs more than to find the row. */
+/** The columns of an event that a claim needs. In SQLite, reading one column costs more than finding the row. */
 const OF_HEAD = [
   ...(["seq", "destination", "id", "kind", "visitor", "created_at", "queued_at", "data", "size"] as const),
   ...(["history", "interrupted"] as const),
@@ -34,10 +34,10 @@ const OF_HEAD = [
 type Head = Pick<EventRow, (typeof OF_HEAD)[number]>;
 
 const CLAIMED_AT_ONCE = 200;
-// So many more are read: another process may claim the first ones meanwhile, another step takes
-// them, or after a change by hand a head is missing.
+// So many more are read, because some cannot be taken: another process or another step has them, or
+// their head was deleted by hand.
 const MORE = 24;
-// Limits are rounded up: there are few texts of statements.
+// Limits are rounded up to a multiple of this (chosen), so that few statements are prepared.
 const ROUNDED_TO = 32;
 const MOST_ROUNDS = 2;
 
@@ -78,7 +78,7 @@ export function createClaims(
     flag(TIME, "(select 1 as one) as always"),
   ];
 
-  // The limit is no value: with each value of it, SQLite would plan the statement anew.
+  // The limit is part of the text: if it were bound, SQLite would plan the statement anew for each.
   function selectOf({ newestFirst, newWithinMs, limit }: Scan, step: number): string {
     const direction = newestFirst ? " desc" : "";
     const most = Math.ceil((limit + MORE) / ROUNDED_TO) * ROUNDED_TO;

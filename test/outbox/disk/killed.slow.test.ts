@@ -96,7 +96,7 @@ test("a process that ends by itself leaves no spool file, and the next one takes
 });
 
 test.each(["process.exit(0)", "setImmediate(() => process.exit(0))"])(
-  "a payment whose receipt is the last word, in `.then(() => %s)`, waits untried for the next process",
+  "a payment waits untried for the next process if its host exits on the receipt: `.then(() => %s)`",
   async (exit) => {
     const directory = scratchDirectory();
     await startHost(`

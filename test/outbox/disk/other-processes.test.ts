@@ -44,7 +44,7 @@ test.each([
   },
 );
 
-test("a dead letter that was under way when its process ended may have been taken, if it is retried", async () => {
+test("a retried dead letter counts as maybe taken if a process ended during an attempt at it", async () => {
   let now = Date.now();
   const [one, other] = disksOf(["one", "other"], { time: () => now, leaseMs: 1_000 });
   await one.append(sample("registration"));

@@ -193,8 +193,8 @@ export function createStore(
         await counts.take();
       });
     },
-    /** Gives back, untried, what is under way, but for these events. */
-    giveBackBut: (ids: readonly string[]): Promise<TransactionOutcome> =>
+    /** Gives back, untried, all claims except those of these events. */
+    giveBackAllBut: (ids: readonly string[]): Promise<TransactionOutcome> =>
       pass(async () => {
         for (const [seq, { event }] of queue.underWay)
           if (!ids.includes(event.id)) queue.underWay.delete(seq);

@@ -199,8 +199,9 @@ export function openLink(
       });
     },
     /**
-     * Blocks until the thread has stored what was asked, has given back what was claimed and is not
-     * `begun`, and has ended: torn out of SQLite's native code by `process.exit`, it would abort.
+     * Blocks, for five seconds at most, until the thread has stored what was asked, has given back all
+     * claims except the `begun` ones, and has ended. If `process.exit` stopped it inside SQLite's native
+     * code, the process would abort.
      */
     endWithProcess(begun: readonly string[]): void {
       if (!thread) return;

@@ -28,8 +28,8 @@ export interface Batch {
  *
  * - a batch: carry it out, and reply. Of a generation that has failed: neither.
  * - a client id: be about its events, from here on.
- * - `close`: end. By then, nothing is under way.
- * - an exit: give back what is under way, and end.
+ * - `close`: end. By then, all attempts have ended.
+ * - an exit: give back all claims except the `begun` ones, and end.
  */
 export type Message = Batch | number | "close" | Exit;
 

@@ -4,7 +4,7 @@ import type { OutboxError } from "../../../shared/errors.js";
 import { clearInterval, setImmediate, setInterval } from "../../../shared/real-timers.js";
 import type { TransactionOutcome } from "../store/store.js";
 import { createFileKeeper, type Task } from "./file-keeper.js";
-import { type Batch, type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
+import { type Batch, type Exit, type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
 
 const LOOK_MS = 500;
 // Of a lease.
@@ -29,7 +29,7 @@ let hasEnded = false;
 port.on("message", (message: Message) => {
   if (message === "close") void end();
   else if (typeof message === "number") keeper.bind(message);
-  else if ("begun" in message) void attempt((store) => store.giveBackBut(message.begun)).then(end);
+  else if ("begun" in message) void exit(message);
   else void carryOut(message);
 });
 // Not before it has tried: if its host gives up, it has to end soon.
@@ -96,6 +96,12 @@ function post(reply: Reply): void {
   port.postMessage(reply);
   Atomics.add(signals, SIGNALS.replied, 1);
   Atomics.notify(signals, SIGNALS.replied);
+}
+
+async function exit({ begun }: Exit): Promise<void> {
+  // Once closed, the file stays closed.
+  if (!hasEnded) await attempt((store) => store.giveBackAllBut(begun));
+  await end();
 }
 
 async function end(): Promise<void> {
