@@ -164,7 +164,8 @@ function byHand(world: World, slot: Slot, step: ByHand): void {
       else if (step.do === "discard") {
         ledger.of(owner).discarded++;
         record.ends = [...ends.slice(0, -1), "discarded"];
-      }
+        // It was listed before the process told that it is dead.
+      } else if (record.ends[0] === "dead") record.ends.shift();
     };
     operate().catch((error) => ledger.write(`${owner.name}: ${step.do} failed: ${error}`));
   });
