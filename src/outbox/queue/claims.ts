@@ -25,7 +25,7 @@ interface TakenHead extends Choice {
   readonly row: Head;
 }
 
-/** The columns of an event that a claim needs. In SQLite, reading one column costs more than finding the row. */
+/** The columns that a claim needs. In SQLite, reading one column costs more than finding the row. */
 const OF_HEAD = [
   ...(["seq", "destination", "id", "kind", "visitor", "created_at", "queued_at", "data", "size"] as const),
   ...(["history", "interrupted"] as const),
