@@ -12,20 +12,23 @@ import { startTracker } from "../../helpers/tracker.js";
 const CONTAINER = ["unshare", "--fork", "--kill-child", "--pid", "--mount-proc"];
 
 test.each([
-  { from: "a killed process", by: [] },
-  ...(process.getuid?.() === 0 ? [{ from: "one killed in another container", by: CONTAINER }] : []),
-])("the disk outbox takes over from $from within five seconds, and not after its lease", async ({ by }) => {
+  { from: "a killed process", by: [], exits: false },
+  { from: "one that exits", by: [], exits: true },
+  ...(process.getuid?.() === 0
+    ? [{ from: "one killed in another container", by: CONTAINER, exits: false }]
+    : []),
+])("the disk outbox takes over from $from within 5 s, and not after its lease", async ({ by, exits }) => {
   const directory = scratchDirectory();
   const service = await startService();
   const script = `
     const outbox = diskOutbox({ directory: "${directory}", leaseMs: 3_600_000 });
     const clientId = 1;
-    const deliver = () => { say("claimed"); return new Promise(() => {}); };
+    const deliver = (claim) => { claim.isLeased(); say("claimed"); return new Promise(() => {}); };
     outbox.bind(clientId);
     outbox.add({ ...event, destination: clientId, id: "e".repeat(32) });
     const capacity = () => ({ limit: 1, lanes: [{ endpoint: "click", limit: 1 }] });
     outbox.start({ capacity, deliver, settled() {} }, { degraded() {}, dropped() {}, recovered() {} });
-    setInterval(() => {}, 1000);
+    process.stdin.once("data", () => process.exit());
   `;
   const { host, said, ended } = startHost(script, { by });
   await until(() => said.includes("claimed"), "nothing was claimed");
@@ -33,7 +36,8 @@ test.each([
   const [lock] = locks();
   const outbox = diskOutbox({ directory, leaseMs: 3_600_000 });
   startTracker({ baseUrl: service.url, clientId: 1, outbox });
-  host.kill("SIGKILL");
+  if (exits) host.stdin?.write("exit");
+  else host.kill("SIGKILL");
   await ended;
 
   // Of this process's timers: however long the machine stalls.

@@ -52,8 +52,9 @@ export function createOwnerLocks(path: string, { engine, owner: self }: { engine
     }
   }
 
-  function release(): void {
-    if (ownLock) drop(ownLock.db, self);
+  function release(keepsFile = false): void {
+    if (keepsFile) ownLock?.db.close();
+    else if (ownLock) drop(ownLock.db, self);
     ownLock = undefined;
   }
 
@@ -87,7 +88,8 @@ export function createOwnerLocks(path: string, { engine, owner: self }: { engine
   return {
     /** Without this lock, other processes judge by this one's heartbeats alone. */
     acquire: () => harmless(acquire),
-    release: () => harmless(release),
+    /** With `keepsFile`, other processes see that this one has ended, and take over its claims at once. */
+    release: (keepsFile?: boolean) => harmless(() => release(keepsFile)),
     /** Whether it is known to have ended: `false` if its lock file is missing. */
     hasEnded: (owner: string): boolean => harmless(() => hasEnded(owner, false)) ?? false,
     /** The same, but `true` if its lock file is missing: it ended, or could not take the lock. */

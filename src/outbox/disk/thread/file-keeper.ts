@@ -20,6 +20,8 @@ export function createFileKeeper(
   const scope = new Scope(options.clientId);
   const store = createStore(owner, { ...options, locks, scope });
   let open: OpenFile | undefined;
+  /** How many claims this process would leave if it ended now. */
+  let claims = options.inherited?.length ?? 0;
   /** Files that were deleted or replaced, until what they have is copied. */
   const lost: OpenFile["db"][] = [];
   /** Problems that were solved, and not reported yet. */
@@ -28,6 +30,7 @@ export function createFileKeeper(
   async function attempt(task: Task): Promise<TransactionOutcome> {
     try {
       const outcome = await withoutDamage(task);
+      claims = outcome.leases.size;
       return { ...outcome, problems: [...problems.splice(0), ...outcome.problems] };
     } catch (error) {
       // A connection may not see that a failed disk works again.
@@ -104,7 +107,7 @@ export function createFileKeeper(
       // Of such a file, nothing is left once this thread ends.
       if (open && (lost.length > 0 || !open.isCurrent())) await current().catch(() => {});
       letGo();
-      locks.release();
+      locks.release(claims > 0);
     },
   };
 }
