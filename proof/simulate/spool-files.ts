@@ -66,6 +66,7 @@ export function readSpool(path: string): string {
 export function removeSpool(path: string): void {
   const { spools } = here().disk;
   const file = spools.get(path);
-  if (file) file.isDeleted = true;
+  if (!file) throw new Error("it is gone");
+  file.isDeleted = true;
   spools.delete(path);
 }

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  unlinkSync,
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -47,7 +48,7 @@ export function createSpoolFile(beside: string, owner: string, nth: number) {
     close: () => closeSync(fd),
     remove(): void {
       closeSync(fd);
-      removeSpool(path);
+      rmSync(path, { force: true });
     },
   };
 }
@@ -68,7 +69,8 @@ export function spoolsBeside(path: string): FoundSpool[] {
 /** Throws what the file system throws. */
 export const readSpool = (path: string): string => readFileSync(path, "utf8");
 
-export const removeSpool = (path: string): void => rmSync(path, { force: true });
+/** Of several processes, it throws for all but one. */
+export const removeSpool = (path: string): void => unlinkSync(path);
 
 export const lineOf = (event: OutboxEvent): string => `${JSON.stringify(event)}\n`;
 

@@ -16,7 +16,7 @@ import { createTakeIn } from "../../../../src/outbox/disk/spool/take-in.js";
 import type { DiskClaim } from "../../../../src/outbox/disk/store/calls.js";
 import { sample, stranger, withData } from "../../../contract/samples.js";
 import { anyCharacter } from "../../../helpers/any-character.js";
-import { DELIVERED, diskOf, someOf } from "../../../helpers/disk-store.js";
+import { DELIVERED, diskOf, settling, someOf } from "../../../helpers/disk-store.js";
 import { FakeClock } from "../../../helpers/fake-clock.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 
@@ -34,9 +34,9 @@ function setUp({ maxBytes = 64 * MIB, directory = scratchDirectory() } = {}) {
     writeFileSync(spoolOf(owner), text, { mode: 0o600 });
     return spoolOf(owner);
   };
-  const steps = async () => {
+  const steps = async (by = takeIn) => {
     const outcomes = [];
-    while (takeIn.finds()) outcomes.push(await takeIn.step(disk.store));
+    while (by.finds()) outcomes.push(await by.step(disk.store));
     return outcomes;
   };
   const all = async () => {
@@ -51,7 +51,7 @@ function setUp({ maxBytes = 64 * MIB, directory = scratchDirectory() } = {}) {
     return events;
   };
   const left = () => readdirSync(directory).filter((name) => name.includes("-spool-"));
-  return { directory, clock, disk, living, takeIn, spool, spoolOf, all, claimed, left };
+  return { directory, clock, disk, living, takeIn, spool, spoolOf, steps, all, claimed, left };
 }
 
 test("the take-in of spools stores each line once, in order, after what was stored before, removes the file, and leaves alone what a living process writes", async () => {
@@ -126,6 +126,23 @@ test("the take-in of spools reports as dropped what there is no space for", asyn
   expect(dropped.length).toBeGreaterThan(0);
   expect(new Set(dropped.map(({ reason }) => reason))).toEqual(new Set(["full"]));
   expect((await disk.counts()).queued + dropped.length).toBe(events.length);
+});
+
+test("of two processes that take in a spool, one alone reports what is lost, once it has tried again to store it", async () => {
+  const { spool, disk, steps, clock, all } = setUp({ maxBytes: MIB });
+  const takeIn = createTakeIn(disk.path, () => true, clock);
+  const events = someOf("payment", 4_000);
+  spool("gone", ...events, "nonsense\n");
+  const outcomes = [...(await steps()), ...(await steps(takeIn))];
+  const claims = await disk.claim(200);
+  await disk.run(...claims.map((claim) => settling(claim, DELIVERED)));
+  await clock.pass(250);
+  outcomes.push(...(await steps(takeIn)), ...(await all()));
+
+  const dropped = new Set(outcomes.flatMap((outcome) => outcome.dropped).map(({ event }) => event.id));
+  expect(outcomes.flatMap((outcome) => outcome.dropped)).toHaveLength(dropped.size);
+  expect((await disk.counts()).queued + dropped.size).toBe(events.length - claims.length);
+  expect(outcomes.flatMap(({ problems }) => problems)).toHaveLength(1);
 });
 
 test("the take-in of spools leaves alone what only has the name of a spool file", async () => {
