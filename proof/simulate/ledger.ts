@@ -128,8 +128,14 @@ export class Ledger implements Observer {
     const mayBeThere = !isThere && isInTrouble && record.reports > 1;
     this.of(by).accepted++;
     record.accepted++;
-    // It waits in memory, and is found to be known when it is stored.
-    if (isAgain && !this.forgets) return;
+    if (isAgain && !this.forgets) {
+      // It waits in memory, and is found to be known when it is stored. If it waits in two processes,
+      // either may store it first: also before what the other one was told earlier and cannot store
+      // yet (docs/outboxes.md). No comparison with NaN is true.
+      const isUnsent = record.storedAs === NEVER && record.requests.length === record.requestsBefore;
+      if (isUnsent && record.reporter !== by) record.reportedAs = Number.NaN;
+      return;
+    }
     record.acceptedAt = this.#clock.monotonic();
     record.reporter = by;
     record.reportedAs = reportedAs;
