@@ -45,17 +45,17 @@ export function createShutdown(parts: {
     const timeoutMs = options?.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const deadline = monotonic() + timeoutMs;
     // Other processes' events count too, and may not be counted yet.
-    await waitAtMost(timeoutMs, outbox.look());
+    let isCounted = await waitAtMost(timeoutMs, outbox.look());
     outbox.wake();
     for (let looks = 1; ; looks++) {
       const remaining = deadline - monotonic();
       // What is left waits for a later attempt, or its endpoint is paused: the next process
       // delivers it. Not at the first look: otherwise a caller that flushes in a loop never lets
       // the outbox work.
-      const isAllForNow = looks > 1 && outbox.idle === true && outbox.durable;
+      const isAllForNow = isCounted && looks > 1 && outbox.idle === true && outbox.durable;
       // Another process may have delivered some of them.
-      if (isAllForNow && due() > 0) await waitAtMost(remaining, outbox.look());
-      const settled = isSettled();
+      if (!isCounted || (isAllForNow && due() > 0)) isCounted = await waitAtMost(remaining, outbox.look());
+      const settled = isCounted && isSettled();
       if (settled || isAllForNow || closing || !(remaining > 0))
         return { settled, left: outbox.counts().queued };
       await sleep(Math.min(pauseMs(looks), remaining));
@@ -131,12 +131,13 @@ function timerMs(timeoutMs: number): number {
   return Math.min(Math.max(timeoutMs, 0) || 0, LONGEST_TIMER_MS);
 }
 
-/** Resolves when the work has ended, or the time is up. Leaves no timer behind. */
-async function waitAtMost(timeoutMs: number, work: Promise<unknown>): Promise<void> {
+/** Resolves when the work has ended, or the time is up: to whether it is done. Leaves no timer behind. */
+async function waitAtMost(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
   const over = new AbortController();
-  const late = sleep(timerMs(timeoutMs), undefined, { signal: over.signal });
-  await Promise.race([work, late]).catch(() => {});
+  const late = sleep(timerMs(timeoutMs), false, { signal: over.signal });
+  const isDone = await Promise.race([work.then(() => true), late]).catch(() => false);
   over.abort();
+  return isDone;
 }
 
 const LOOK_MS = 10;

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import { createJournal } from "../../src/journal/journal.js";
 import { UNTRIED } from "../../src/outbox/outbox.js";
+import { systemClock } from "../../src/shared/clock.js";
+import { createShutdown } from "../../src/shutdown.js";
 import { retryIn, until } from "./recorder.js";
 import { paying, sample, stranger } from "./samples.js";
 import { onTwoStages, REJECTED, Stage } from "./stage.js";
@@ -55,6 +58,19 @@ export function testSurvival({ create, reopen }: Lasting): void {
     await using stage = await Stage.open(reopen);
     stage.hold();
     await stage.holds(3);
+  });
+
+  it("does not say that all is settled when a flush has no time to count", async ([one, other]) => {
+    await one.add(sample("payment"));
+    other.hold();
+    const delivery = { stop() {} };
+    const transport = { abort() {}, close: async () => {} };
+    const journal = createJournal({ logger: console, clock: systemClock });
+    const shutdown = createShutdown({ outbox: other.outbox, delivery, transport, journal });
+
+    assert.equal((await shutdown.flush({ timeoutMs: 0 })).settled, false);
+
+    await shutdown.close();
   });
 
   it("stores an event once when two processes add it", async ([one, other]) => {

@@ -91,6 +91,18 @@ it("`flush` does not say that all is settled while the storage fails: it may hol
   expect(await tracker.flush({ timeoutMs: TIMEOUT_MS })).toEqual({ settled: true, left: 0 });
 });
 
+it("`flush` does not say that all is settled before it has counted: an earlier process may have left events", async () => {
+  const failing = Promise.reject(new Error("the connection was lost"));
+  const looks = [failing, failing, Promise.resolve(countsOf(0))];
+  const tracker = startWith({
+    counts: () => countsOf(0),
+    look: () => looks.shift() ?? new Promise(() => {}),
+  });
+  expect(await tracker.flush({ timeoutMs: TIMEOUT_MS })).toEqual({ settled: true, left: 0 });
+  expect(looks).toEqual([]);
+  expect(await tracker.flush({ timeoutMs: 0 })).toEqual({ settled: false, left: 0 });
+});
+
 it("`flush` leaves the outbox its turn, however often it is called", async () => {
   // Another process has the event, and has not yet said how it ended.
   const tracker = startWith({ counts: () => countsOf(1) });
