@@ -46,15 +46,15 @@ export async function checkAtTheEnd(world: World, check: () => void): Promise<vo
   const until = clock.monotonic() + PATIENCE_MS;
   // What a thread began while its disk was slow ends later. Until then its process counts what it knew before.
   if (world.schedule.outbox === "disk") await clock.passUntil(clock.monotonic() + SLOWEST_MS, check);
-  await count(world, check);
-  for (let lookMs = 250; !ledger.broken && !isDone(world); lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS)) {
+  let hasEnded = false;
+  for (let lookMs = 250; !ledger.broken && !hasEnded; lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS)) {
     if (clock.monotonic() > until) return ledger.breaks("everything comes to its end", leftIn(world));
     // One that was told to close, and has, is needed again.
     for (const slot of world.slots) world.start(slot);
     await clock.passUntil(clock.monotonic() + lookMs, check);
     await count(world, check);
     // The first may be of no use, if something changed meanwhile.
-    await count(world, check);
+    hasEnded = (await count(world, check)) && isDone(world);
   }
   if (ledger.broken) return;
   const letters = await lettersIn(world, check);
@@ -91,24 +91,24 @@ async function lettersIn(world: World, check: () => void): Promise<ReadonlyMap<s
   return letters;
 }
 
-/** What other processes have stored is in a process's counts once it has asked for them. */
-async function count(world: World, check: () => void): Promise<void> {
+/**
+ * What other processes or earlier ones have stored is in a process's counts once it has asked for
+ * them. Resolves to whether all processes have.
+ */
+async function count(world: World, check: () => void): Promise<boolean> {
   const { clock, slots, options } = world;
-  if (!options.server) return;
+  if (!options.server) return true;
   const until = clock.monotonic() + LONGEST_LOOK_MS;
   while (world.transactions.size > 0 && clock.monotonic() < until) {
     await clock.passUntil(clock.monotonic() + COUNTING_MS, check);
   }
-  let counting = 0;
+  const uncounted = new Set(slots);
   for (const slot of slots) {
-    world.as(slot, ({ outbox }) => {
-      counting++;
-      const counted = () => void counting--;
-      outbox.look().then(counted, counted);
-    });
+    world.as(slot, ({ outbox }) => void outbox.look().then(() => uncounted.delete(slot), ignore));
   }
   do await clock.passUntil(clock.monotonic() + COUNTING_MS, check);
-  while (counting > 0 && clock.monotonic() < until);
+  while (uncounted.size > 0 && clock.monotonic() < until);
+  return uncounted.size === 0;
 }
 
 function isDone({ slots, ledger, transactions }: World): boolean {
@@ -157,3 +157,5 @@ function checkEnd({ ledger, schedule }: World, record: EventRecord, letter: Dead
     record.accepted > 0 ? "nothing that was accepted is lost" : "no kill loses what was reported";
   ledger.breaks(promise, `${name} was neither delivered nor is it dead`);
 }
+
+function ignore(): void {}
