@@ -1,19 +1,25 @@
-import { sleep } from "../../shared/real-timers.js";
+import { monotonic, sleep } from "../../shared/real-timers.js";
 
 /** For a connection and its statement together. */
 export const LONGEST_WAIT_MS = 30_000;
+const STEP_MS = 1_000;
 
-/** Rejects with `late()` after this time: a server may never answer. */
+/**
+ * Rejects with `late()` after this time: a server may never answer. A time in which this process
+ * stands still does not count: it could not read an answer, nor ask what comes next.
+ */
 export async function inTime<T>(answer: Promise<T>, late: () => Error): Promise<T> {
   const over = new AbortController();
-  const timeUp = sleep(LONGEST_WAIT_MS, undefined, { ref: false, signal: over.signal }).then(
-    () => {
-      throw late();
-    },
-    () => undefined as never,
-  );
+  async function timeUp(): Promise<never> {
+    for (let leftMs = LONGEST_WAIT_MS; leftMs > 0; ) {
+      const began = monotonic();
+      await sleep(STEP_MS, undefined, { ref: false, signal: over.signal });
+      if (monotonic() - began < 2 * STEP_MS) leftMs -= STEP_MS;
+    }
+    throw late();
+  }
   try {
-    return await Promise.race([answer, timeUp]);
+    return await Promise.race([answer, timeUp()]);
   } finally {
     over.abort();
   }
