@@ -45,11 +45,15 @@ export function sleep(
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal?.addEventListener("abort", () => {
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+    function abort(): void {
       timer.cancel();
-      reject(signal.reason);
-    });
+      reject(signal?.reason);
+    }
+    signal?.addEventListener("abort", abort);
   });
 }
 
