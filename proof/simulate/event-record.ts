@@ -14,6 +14,7 @@ export class EventRecord {
   readonly kind: EventKind;
   readonly program: string;
   readonly visitors: readonly string[];
+  readonly clickId: string | undefined;
   content = "";
   /** The process that reported it when it was accepted, and its number among all reports. */
   reporter: Owner | undefined;
@@ -64,6 +65,7 @@ export class EventRecord {
     this.name = `${kind} ${number}${program === "1" ? "" : ` of ${program}`}`;
     this.kind = kind;
     this.program = program;
+    this.clickId = clickId;
     // One key: order along a click id is not promised between events with a session and without.
     const name = sessionId === undefined ? clickId && `click ${clickId}` : `session ${sessionId}`;
     this.visitors = name === undefined ? [] : [`${program} ${name}`];

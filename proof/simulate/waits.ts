@@ -35,17 +35,16 @@ function checkEach(
   longest: (record: EventRecord) => number | undefined,
   promise: string,
 ): void {
-  for (const record of ledger.records.values()) {
+  const all = [...ledger.records.values()];
+  for (const record of all) {
     const longestMs = longest(record);
     if (longestMs === undefined || record.takenAt === undefined || record.retries > 0) continue;
-    // What happened to its own visitor before it comes first.
-    const began = Math.max(
-      record.acceptedAt,
-      ...[...ledger.relativesOf(record)].map(({ takenAt = 0 }) =>
-        takenAt < (record.takenAt as number) ? takenAt : 0,
-      ),
-    );
-    const waitedMs = record.takenAt - began;
+    const { acceptedAt, takenAt, clickId } = record;
+    // What happened to its own visitor before it comes first, by whichever id it joined its queue.
+    const named = all.filter((other) => other === record || (clickId && other.clickId === clickId));
+    const relatives = named.flatMap((each) => [each, ...ledger.relativesOf(each)]);
+    const earlier = relatives.map((each) => each.takenAt ?? 0).filter((time) => time < takenAt);
+    const waitedMs = takenAt - Math.max(acceptedAt, ...earlier);
     if (waitedMs > longestMs) ledger.breaks(promise, `${record.name} waited ${Math.round(waitedMs)} ms`);
   }
 }
