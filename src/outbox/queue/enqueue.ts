@@ -5,7 +5,7 @@ import { CLICKS_OF_A_VISITOR, type History } from "../outbox.js";
 import type { Database, Statements, Value } from "./database.js";
 import { createPlaces, type Place } from "./places.js";
 import { CLAIMED, endpointNumber, RESTING, rankInSql, rankOf } from "./ranks.js";
-import { asciiJson, marks, NEW, QUEUED, SCHEDULED } from "./rows.js";
+import { asciiJson, marks, NEW, QUEUED, SCHEDULED, textOf } from "./rows.js";
 import type { ShedClicks } from "./shedding.js";
 
 /** An event that is to be stored. */
@@ -46,7 +46,7 @@ type Row = ReturnType<typeof rowOf>;
 function rowOf(incoming: Incoming, state: number, { visitor, aliases, last }: Place, at: number) {
   const { event, report, queuedAt = event.createdAt, history } = incoming;
   const { id, destination, kind, data, createdAt } = event;
-  const json = asciiJson(data);
+  const text = textOf(event);
   // Written out, here and below: several spreads in one literal take V8 microseconds.
   return {
     destination,
@@ -62,8 +62,8 @@ function rowOf(incoming: Incoming, state: number, { visitor, aliases, last }: Pl
     queued_at: Math.round(queuedAt),
     at_ms: Math.round(at),
     report,
-    data: json,
-    size: json.length,
+    data: text,
+    size: text.length,
     amount: "leadValue" in data ? data.leadValue : null,
     history: history === undefined ? null : asciiJson(history),
     interrupted: 0,

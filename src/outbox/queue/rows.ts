@@ -100,10 +100,9 @@ export function historyOf({ history }: Pick<EventRow, "history">): History | und
 
 export const seqsOf = (rows: readonly Pick<EventRow, "seq">[]): number[] => rows.map(({ seq }) => seq);
 
-/** SQL: `?, ?, ?`, for a list that is not empty. */
-export function marks(values: readonly unknown[], mark = "?"): string {
-  return Array(values.length).fill(mark).join(", ");
-}
+/** SQL: `?, ?, ?`. Servers take no empty list. */
+export const marks = ({ length }: readonly unknown[], mark = "?"): string =>
+  `${mark}, `.repeat(length).slice(0, -2);
 
 /** For a database of any encoding. */
 export function asciiJson(value: unknown): string {
@@ -113,5 +112,14 @@ export function asciiJson(value: unknown): string {
   );
 }
 
+const texts = new WeakMap<OutboxEvent["data"], string>();
+
+/** What the column `data` has. Made once for an event: it is counted, stored, and counted again. */
+export function textOf({ data }: Pick<OutboxEvent, "data">): string {
+  const text = texts.get(data) ?? asciiJson(data);
+  texts.set(data, text);
+  return text;
+}
+
 /** What the column `size` has for an event that is no dead letter. */
-export const sizeOf = ({ data }: Pick<OutboxEvent, "data">): number => asciiJson(data).length;
+export const sizeOf = (event: Pick<OutboxEvent, "data">): number => textOf(event).length;

@@ -19,6 +19,9 @@ export interface Statement {
   get(...values: Value[]): any;
   // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
   all(...values: Value[]): any[];
+  // From Node 22.16 on.
+  columns?(): { readonly name: string }[];
+  setReturnArrays?(areArrays: boolean): void;
 }
 
 export type Value = string | number | bigint | null;
