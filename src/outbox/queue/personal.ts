@@ -9,45 +9,39 @@ import type { Ends } from "./settle.js";
 
 const AT_ONCE = 500;
 
-export interface PersonalPage {
-  readonly found: readonly PersonalEvent[];
-  /** After which number the next page begins, if there may be one. */
-  readonly next: number | undefined;
-}
+/** Events with their numbers. */
+type Page = readonly { readonly seq: number; readonly event: PersonalEvent }[];
 
+/** @param page gives events with higher numbers; none if there is no more. */
 export async function* pagesOf(
-  page: (after: number) => Promise<PersonalPage>,
+  page: (after: number) => Promise<Page>,
 ): AsyncGenerator<readonly PersonalEvent[]> {
-  for (let after: number | undefined = 0; after !== undefined; ) {
-    const { found, next }: PersonalPage = await page(after);
-    yield found;
-    after = next;
-  }
+  for (let rows = await page(0); rows.length > 0; rows = await page(rows.at(-1)?.seq as number))
+    yield rows.map(({ event }) => event);
 }
 
 export function createPersonal(
   database: Database,
   options: { counts: Counts; scope: Scope; ends: Ends; queues: ReturnType<typeof createQueues> },
-): PersonalStorage & { page(after: number): Promise<PersonalPage> } {
+): PersonalStorage & { page(after: number): Promise<Page> } {
   const { counts, scope, ends, queues } = options;
   const { events, queues: table } = database.words;
   const isUnderWay = `exists (
     select 1 from ${table} q where q.visitor = e.visitor and q.head = e.seq and q.turn = ${CLAIMED})`;
 
   /** A page, in the order of their numbers, which stay the same. */
-  async function page(after: number): Promise<PersonalPage> {
+  async function page(after: number): Promise<Page> {
     const rows = await database.rows<EventRow & { under_way: number }>(
       `select e.*, case when ${isUnderWay} then 1 else 0 end as under_way
        from ${events} e where e.seq > ? and e.state <= ${DEAD} and ${scope.condition} order by e.seq limit ${AT_ONCE}`,
       [after],
     );
-    const found = rows.flatMap((row): PersonalEvent[] => {
-      const data = objectFromJson(row.data);
-      if (!data) return [];
+    return rows.map((row) => {
       const state = row.state === DEAD ? "dead" : row.under_way === 1 ? "under-way" : "waiting";
-      return [personalEventOf(eventOf(row, data), state)];
+      // One that cannot be read is nobody's.
+      const event = personalEventOf(eventOf(row, objectFromJson(row.data) ?? {}), state);
+      return { seq: row.seq, event };
     });
-    return { found, next: rows.length === AT_ONCE ? rows.at(-1)?.seq : undefined };
   }
 
   return {
