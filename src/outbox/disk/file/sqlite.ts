@@ -88,22 +88,14 @@ function realPath(path: string): string {
   return join(realpathSync(dirname(path)), basename(path));
 }
 
-// Loaded once: a look for killed processes opens a file of each, twice a second.
-const loaded = new Map<string, new (path: string) => Database>();
-
 export function openDatabase(engine: string, path: string): Database {
-  let Engine = loaded.get(engine);
-  if (!Engine) {
-    const { emitWarning } = process;
-    // A host need not read that SQLite is experimental in Node 22.
-    process.emitWarning = () => {};
-    const module = requireFrom(join(process.cwd(), "any.js"))(engine);
-    process.emitWarning = emitWarning;
-    // A later version of Node may drop the `Sync`.
-    Engine = (module.Database ?? module.DatabaseSync) as NonNullable<typeof Engine>;
-    loaded.set(engine, Engine);
-  }
-  return new Engine(path);
+  const { emitWarning } = process;
+  // A host need not read that SQLite is experimental in Node 22.
+  process.emitWarning = () => {};
+  const { Database: Engine, DatabaseSync } = requireFrom(join(process.cwd(), "any.js"))(engine);
+  process.emitWarning = emitWarning;
+  // A later version of Node may drop the `Sync`.
+  return new (Engine ?? DatabaseSync)(path);
 }
 
 // SQLite's primary result codes (sqlite.org/rescode.html). The words are for the package's `all`,
