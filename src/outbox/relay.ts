@@ -18,7 +18,7 @@ export interface ClaimSource<C extends Claim> {
  */
 export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (error: unknown) => void) {
   let deliver: Deliver | undefined;
-  let scheduled = false;
+  /** A claim is to be made, or under way. */
   let claiming = false;
   let wokenMeanwhile = false;
   let underWay = 0;
@@ -32,20 +32,18 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
   // Once a tick, after its I/O: the host's response goes first, and events that come together share
   // a claim.
   function wake(): void {
-    if (scheduled || !deliver || stopping) return;
-    scheduled = true;
-    const to = deliver;
-    setImmediate(() => void claimAndDeliver(to));
+    if (stopping) endIfIdle();
+    // Two claims at once would count the same capacity.
+    else if (claiming) wokenMeanwhile = true;
+    else if (deliver) {
+      const to = deliver;
+      claiming = true;
+      setImmediate(() => void claimAndDeliver(to));
+    }
   }
 
   async function claimAndDeliver(to: Deliver): Promise<void> {
-    scheduled = false;
-    if (claiming) {
-      // Two claims at once would count the same capacity.
-      wokenMeanwhile = true;
-      return;
-    }
-    claiming = true;
+    wokenMeanwhile = false;
     try {
       const { limit, lanes } = to.capacity();
       // An attempt keeps its slot until its verdict is stored: only then can its visitor's next
@@ -59,9 +57,7 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
       harmless(() => onError(error));
     }
     claiming = false;
-    if (wokenMeanwhile) wake();
-    wokenMeanwhile = false;
-    if (stopping) endIfIdle();
+    if (wokenMeanwhile || stopping) wake();
   }
 
   async function deliverOne(claim: C, to: Deliver): Promise<void> {
@@ -79,9 +75,8 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
     settling++;
     try {
       const settled = store.settle(claim, verdict);
-      if (stopping) endIfIdle();
       // In one transaction with the verdict: a slot does not wait for two.
-      else if (store.isInOrder) wake();
+      if (store.isInOrder || stopping) wake();
       if (settled && (await settled) === false) return;
       to.settled(event, history.attempts, verdict);
     } catch (error) {
@@ -89,8 +84,7 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
       wake();
     } finally {
       settling--;
-      if (stopping) endIfIdle();
-      else if (!store.isInOrder) wake();
+      if (!store.isInOrder) wake();
     }
   }
 
@@ -107,7 +101,7 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
     wake,
     /** Whether nothing is under way, and the last claim found nothing. */
     get idle(): boolean {
-      return underWay + settling === 0 && !claiming && !scheduled;
+      return underWay + settling === 0 && !claiming;
     },
     /** Claims no more. Resolves when `settle` was called for the last time. */
     stop(): Promise<void> {
