@@ -12,8 +12,9 @@ export interface ClaimStep {
   readonly place: { readonly lane: Lane; left: number };
 }
 
-// If no payment waits, untried events go first. Otherwise clicks that a sign-up waits for, and that
-// the service never takes, would go before all other clicks again and again.
+// As urgent as a payment: untried, then rested. Then what is less urgent: untried, then rested.
+// Otherwise clicks that a sign-up waits for, and that the service never takes, would go before all
+// other clicks again and again.
 const LESS_URGENT = KINDS.filter((kind) => isMoreUrgent("payment", kind));
 const MOST_URGENT = KINDS.slice(0, -LESS_URGENT.length);
 const ORDER = [MOST_URGENT, LESS_URGENT].flatMap((urgencies) =>

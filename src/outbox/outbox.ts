@@ -164,11 +164,8 @@ export interface Unanswered {
  *   the session id, otherwise the click id. A retry holds back its visitor alone; dead letters hold
  *   back nothing;
  * - **the urgent first**: a visitor's queue is as urgent as its most urgent event (payment,
- *   registration, click), even while that event's endpoint has no lane. A claim takes, in this
- *   order, and in each step by lanes and then by age, heads of queues that are
- *   1. as urgent as a payment: never tried, then tried;
- *   2. as urgent as a registration, then as a click: never tried;
- *   3. as urgent as a registration, then as a click: tried;
+ *   registration, click), even while that event's endpoint has no lane. A claim goes through the
+ *   steps of claim-steps.ts, and takes the heads of each by lanes, then by age;
  * - **scheduled**: a payment with a `notBefore` in the future, by the storage's clock, is in no
  *   queue: it holds back nothing, and makes no queue more urgent. Once due, it goes to the end of
  *   its visitor's queue as if it had happened then;

@@ -92,10 +92,7 @@ export function createDeadLetters(
   }
 
   /** @param of whose. Default: those of the outbox. */
-  async function evictOldest(kind: EventKind, of?: Scope) {
-    const row = await remove(selected({ kind }, of));
-    return row && { event: eventOf(row), size: row.size };
-  }
+  const evictOldest = (kind: EventKind, of?: Scope) => remove(selected({ kind }, of));
 
   /**
    * Bounds the dead letters after one of so many bytes was counted: the least important go first, and
@@ -112,7 +109,7 @@ export function createDeadLetters(
           const evicted = await evictOldest(kind);
           if (!evicted) break;
           left -= evicted.size;
-          onEvicted(evicted.event);
+          onEvicted(eventOf(evicted));
         }
       }
     } catch {

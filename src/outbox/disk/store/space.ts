@@ -5,7 +5,7 @@ import type { OutboxObserver, Stored } from "../../outbox.js";
 import { type CountRow, type Counts, changeOf, isDead } from "../../queue/counts.js";
 import { Scope } from "../../queue/database.js";
 import type { Queue } from "../../queue/queue.js";
-import { DONE, inState, sizeOf } from "../../queue/rows.js";
+import { DONE, eventOf, inState, sizeOf } from "../../queue/rows.js";
 import { kindsBelow } from "../../shedding.js";
 import type { SqliteDatabase } from "../file/dialect.js";
 
@@ -88,7 +88,7 @@ export function createSpace(
 
   async function shedDead(kind: EventKind, of: Scope): Promise<boolean> {
     const evicted = await queue.evictOldest(kind, of);
-    if (evicted) onDropped({ event: evicted.event, reason: "dead-letters-full" });
+    if (evicted) onDropped({ event: eventOf(evicted), reason: "dead-letters-full" });
     return evicted !== undefined;
   }
 
