@@ -55,18 +55,14 @@ export function createUpkeep(
    * database's clock was set back.
    */
   async function endFar(): Promise<void> {
-    for (const [turn, end] of [
-      [RESTING, now],
-      [CLAIMED, `${now} + ${patienceMs}`],
-    ]) {
-      const isFar = `turn = ${turn} and due_at > ${now} + ${FARTHEST_MS}`;
-      const far = await database.rows(`select visitor from ${table} where ${isFar} limit ${AT_ONCE}`);
-      if (far.length === 0) continue;
-      await database.write(
-        `update ${table} set due_at = ${end} where visitor in (${marks(far)}) and ${isFar}`,
-        far.map(({ visitor }) => visitor),
-      );
-    }
+    const isFar = `turn in (${RESTING}, ${CLAIMED}) and due_at > ${now} + ${FARTHEST_MS}`;
+    const far = await database.rows(`select visitor from ${table} where ${isFar} limit ${AT_ONCE}`);
+    if (far.length === 0) return;
+    await database.write(
+      `update ${table} set due_at = ${now} + case turn when ${CLAIMED} then ${patienceMs} else 0 end
+       where visitor in (${marks(far)}) and ${isFar}`,
+      far.map(({ visitor }) => visitor),
+    );
   }
 
   /**
