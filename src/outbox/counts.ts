@@ -35,17 +35,6 @@ export interface ScheduledCount {
   readonly next: number | null;
 }
 
-/** Adds the scheduled payments, which the counts lack. */
-export function withScheduled<Counts extends OutboxCounts>(
-  counts: Counts,
-  scheduled: ScheduledCount,
-): Counts & { readonly scheduled: ScheduledCount } {
-  const { queued, byKind } = counts;
-  const payment = byKind && { ...byKind.payment, queued: byKind.payment.queued + scheduled.count };
-  const more = payment && { byKind: { ...byKind, payment } };
-  return { ...counts, ...more, queued: queued + scheduled.count, scheduled };
-}
-
 export function dueIn({ queued, scheduled }: Pick<OutboxCounts, "queued" | "scheduled">): number {
   return queued - (scheduled?.count ?? 0);
 }

@@ -6,7 +6,7 @@ import { LinkedList } from "../../shared/linked-list.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { setImmediate } from "../../shared/real-timers.js";
 import { Ring } from "../../shared/ring.js";
-import { earliestOf, type OutboxCounts, withScheduled } from "../counts.js";
+import { earliestOf, type OutboxCounts } from "../counts.js";
 import type { DeadLetter, DeadLetterFilter, DeadLetterSum } from "../dead-letters.js";
 import { MIB, positiveInteger } from "../option-types.js";
 import {
@@ -293,17 +293,19 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   function counts(): OutboxCounts {
     const kinds = byKind((kind) => {
       const { length, first } = queued[kind];
-      return { queued: length, oldest: first?.event.createdAt ?? null };
+      const more = kind === "payment" ? scheduled.length : 0;
+      return { queued: length + more, oldest: first?.event.createdAt ?? null };
     });
     const died = { rejected: 0, unconfirmed: 0, expired: 0 };
     for (const { letter } of dead) died[(letter as DeadLetter).reason]++;
     let next = Number.POSITIVE_INFINITY;
     for (const { event } of scheduled) next = Math.min(next, notBeforeOf(event) as number);
-    const oldest = earliestOf(KINDS.map((kind) => kinds[kind].oldest));
-    return withScheduled(
-      { queued: numberOf(queued), oldest, byKind: kinds, dead: died },
-      { count: scheduled.length, next: scheduled.length > 0 ? next : null },
-    );
+    return {
+      queued: numberOf(queued) + scheduled.length,
+      oldest: earliestOf(KINDS.map((kind) => kinds[kind].oldest)),
+      ...{ byKind: kinds, dead: died },
+      scheduled: { count: scheduled.length, next: scheduled.length > 0 ? next : null },
+    };
   }
 
   return {

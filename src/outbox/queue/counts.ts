@@ -1,6 +1,6 @@
 import { type EventKind, notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
 import { byKind } from "../../conversion/kinds.js";
-import { earliestOf, type OutboxCounts, type QueuedOfKind, withScheduled } from "../counts.js";
+import { earliestOf, type OutboxCounts, type QueuedOfKind } from "../counts.js";
 import { DEATH_REASONS, type DeathReason } from "../dead-letters.js";
 import type { Scope } from "./database.js";
 
@@ -124,18 +124,19 @@ export function countsOf(all: readonly CountRow[], scope: Scope): Omit<OutboxCou
   const firstOf = (some: readonly CountRow[]) => earliestOf(some.map(({ at }) => at));
   const [queued, scheduled] = [named("queued"), named("scheduled")];
   const died = (reason: DeathReason) => numberOf(named(reason));
+  const live = [...queued, ...scheduled];
   const kinds = byKind((kind): QueuedOfKind => {
-    const some = queued.filter((row) => row.kind === kind);
-    return { queued: numberOf(some), oldest: firstOf(some) };
+    const isOfKind = (row: CountRow) => row.kind === kind;
+    return { queued: numberOf(live.filter(isOfKind)), oldest: firstOf(queued.filter(isOfKind)) };
   });
   const byDestination: Record<string, number> = {};
-  for (const { destination, number } of [...queued, ...scheduled])
+  for (const { destination, number } of live)
     if (number > 0) byDestination[destination] = (byDestination[destination] ?? 0) + number;
-  const counted = {
-    ...{ queued: numberOf(queued), oldest: firstOf(queued), byKind: kinds, byDestination },
+  return {
+    ...{ queued: numberOf(live), oldest: firstOf(queued), byKind: kinds, byDestination },
     dead: { rejected: died("rejected"), unconfirmed: died("unconfirmed"), expired: died("expired") },
+    scheduled: { count: numberOf(scheduled), next: firstOf(scheduled) },
   };
-  return withScheduled(counted, { count: numberOf(scheduled), next: firstOf(scheduled) });
 }
 
 function addTo(tally: Tally, row: CountRow): void {
