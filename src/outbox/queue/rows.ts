@@ -60,14 +60,17 @@ export function contentsOf(
  */
 export function dataOf({ data: json }: Pick<EventRow, "data">): object | undefined {
   const data = objectFromJson(json);
-  if (!data) return undefined;
+  return data && isRightData(data) ? data : undefined;
+}
+
+export function isRightData(data: object): boolean {
   const { clickId, sessionId, leadValue, notBefore } = data as Record<string, unknown>;
-  const areRight =
+  return (
     (clickId === undefined || isVisitorId(clickId)) &&
     (sessionId === undefined || isVisitorId(sessionId)) &&
     (leadValue === undefined || Number.isFinite(leadValue)) &&
-    (notBefore === undefined || isTime(notBefore));
-  return areRight ? data : undefined;
+    (notBefore === undefined || isTime(notBefore))
+  );
 }
 
 function isTime(value: unknown): boolean {

@@ -14,6 +14,7 @@ import { basename, dirname, join } from "node:path";
 import type { EventKind, OutboxEvent } from "../../../conversion/events.js";
 import { LEAST_URGENT_FIRST } from "../../../conversion/kinds.js";
 import { objectFromJson } from "../../../shared/json.js";
+import { isRightData } from "../../queue/rows.js";
 import { makeDirectory, ownFile } from "../file/access.js";
 
 export type SpoolFile = ReturnType<typeof createSpoolFile>;
@@ -83,9 +84,5 @@ export function eventFromLine(line: string): OutboxEvent | undefined {
 function isSound({ id, destination, kind, createdAt, data }: Partial<OutboxEvent>): boolean {
   if (!/^[0-9a-f]{32}$/.test(String(id)) || !LEAST_URGENT_FIRST.includes(kind as EventKind)) return false;
   if (!Number.isSafeInteger(destination) || !Number.isSafeInteger(createdAt)) return false;
-  if (typeof data !== "object" || data === null || Array.isArray(data)) return false;
-  const fields: { clickId?: unknown; sessionId?: unknown; leadValue?: unknown; notBefore?: unknown } = data;
-  const { clickId = "", sessionId = "", leadValue = 0, notBefore = 0 } = fields;
-  if (!Number.isFinite(leadValue) || !Number.isSafeInteger(notBefore)) return false;
-  return typeof clickId === "string" && typeof sessionId === "string";
+  return typeof data === "object" && data !== null && !Array.isArray(data) && isRightData(data);
 }
