@@ -50,7 +50,7 @@ export function virtualDisk(
 
   const { outbox, wake, notify } = createDurable<DiskClaim>(
     {
-      ...storageOf(calls, () => wake()),
+      ...storageOf(calls),
       append: (event) => calls.append(event),
       claim: calls.claim,
       settle: (claim, verdict) => calls.settle(settledOf(claim), verdict),

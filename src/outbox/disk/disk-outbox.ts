@@ -107,7 +107,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   const { outbox, wake, notify, spoolFails } = createDurable<DiskClaim>(
     {
       spool,
-      ...storageOf(calls, () => wake()),
+      ...storageOf(calls),
       isInOrder: true,
       append: (event) => calls.append(event),
       async claim(capacity) {

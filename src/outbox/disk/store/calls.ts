@@ -66,29 +66,14 @@ export function settledOf(claim: DiskClaim): Settled {
   return { seq, visitor, endpoint, size, dueAt, history, event: { id, destination, kind } };
 }
 
-/**
- * What a file's users ask for, apart from delivery. Calls `onQueued` when dead letters were queued
- * again.
- */
-export function storageOf(calls: Calls, onQueued: () => void = () => {}) {
-  async function queuing<T>(call: Promise<T>): Promise<T> {
-    const result = await call;
-    onQueued();
-    return result;
-  }
-
+/** What a file's users ask for, apart from delivery. The thread's next look finds what is retried. */
+export function storageOf(calls: Calls) {
+  const { list, sums, ids, retry, retryAll, discard, unanswered, cancel } = calls;
   return {
     look: calls.count,
-    deadLetters: {
-      list: calls.list,
-      sums: calls.sums,
-      ids: calls.ids,
-      retry: (id) => queuing(calls.retry(id)),
-      retryAll: (filter) => queuing(calls.retryAll(filter)),
-      discard: calls.discard,
-    },
-    unanswered: calls.unanswered,
-    cancel: calls.cancel,
+    deadLetters: { list, sums, ids, retry, retryAll, discard },
+    unanswered,
+    cancel,
     personal: { pages: () => pagesOf(calls.page), remove: calls.erase },
   } satisfies Partial<DurableStorage<DiskClaim>>;
 }
