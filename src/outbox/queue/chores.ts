@@ -69,7 +69,7 @@ export function createChores(
       () =>
         database.transaction(async (tx) => {
           const found = await tx.rows<MovedRow>(
-            `select e.*, ${now} as now from ${events} e where ${where} limit ${AT_ONCE}${words.skipLocked}`,
+            `select ${now} as now, e.* from ${events} e where ${where} limit ${AT_ONCE}${words.skipLocked}`,
             values,
           );
           const fresh = found.filter(({ state }) => state === NEW);

@@ -24,7 +24,7 @@ type Row = EventRow & Readonly<Record<"head" | "turn" | "due_at", number | null>
 export async function lastEventsIn(database: Database, limit: number): Promise<LastEvent[]> {
   const { events, queues } = database.words;
   const rows = await database.rows<Row>(
-    `select e.*, q.head, q.turn, q.due_at
+    `select q.head, q.turn, q.due_at, e.*
      from ${events} e left join ${queues} q on q.visitor = e.visitor order by e.seq desc limit ${limit}`,
   );
   return rows.map((row) => {

@@ -32,7 +32,7 @@ export function createPersonal(
   /** A page, in the order of their numbers, which stay the same. */
   async function page(after: number): Promise<Page> {
     const rows = await database.rows<EventRow & { under_way: number }>(
-      `select e.*, case when ${isUnderWay} then 1 else 0 end as under_way
+      `select case when ${isUnderWay} then 1 else 0 end as under_way, e.*
        from ${events} e where e.seq > ? and e.state <= ${DEAD} and ${scope.condition} order by e.seq limit ${AT_ONCE}`,
       [after],
     );

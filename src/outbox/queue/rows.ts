@@ -117,7 +117,7 @@ export function asciiJson(value: unknown): string {
 
 const texts = new WeakMap<OutboxEvent["data"], string>();
 
-/** What the column `data` has. Made once for an event: it is counted, stored, and counted again. */
+/** What the column `data` has. Kept, because an event needs it three times: counted, stored, counted again. */
 export function textOf({ data }: Pick<OutboxEvent, "data">): string {
   const text = texts.get(data) ?? asciiJson(data);
   texts.set(data, text);

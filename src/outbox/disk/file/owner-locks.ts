@@ -88,7 +88,7 @@ export function createOwnerLocks(path: string, { engine, owner: self }: { engine
   return {
     /** Without this lock, other processes judge by this one's heartbeats alone. */
     acquire: () => harmless(acquire),
-    /** With `keepsFile`, other processes see that this one has ended, and take over its claims at once. */
+    /** With `keepsFile`, the file stays: others see that this process has ended, and take its claims over. */
     release: (keepsFile?: boolean) => harmless(() => release(keepsFile)),
     /** Whether it is known to have ended: `false` if its lock file is missing. */
     hasEnded: (owner: string): boolean => harmless(() => hasEnded(owner, false)) ?? false,

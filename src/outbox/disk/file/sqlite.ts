@@ -19,7 +19,7 @@ export interface Statement {
   get(...values: Value[]): any;
   // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
   all(...values: Value[]): any[];
-  // From Node 22.16 on.
+  // Node 22.13 to 22.15 and 23 lack one or both.
   columns?(): { readonly name: string }[];
   setReturnArrays?(areArrays: boolean): void;
 }
