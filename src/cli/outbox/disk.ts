@@ -99,10 +99,15 @@ export function openDisk(directory: string, clientId?: number): OpenOutbox {
 }
 
 async function takeInAll(takeIn: TakeIn, store: Store): Promise<void> {
-  while (takeIn.finds()) await takeIn.step(store);
-  if (!takeIn.isSettling) return;
-  await sleep(SETTLE_MS);
-  while (takeIn.finds()) await takeIn.step(store);
+  for (let isSettled = false; ; isSettled = true) {
+    while (takeIn.finds()) {
+      const { problems } = await takeIn.step(store);
+      // A host reports them, unless this process removes the file first.
+      for (const { message } of problems) console.error(message);
+    }
+    if (isSettled || !takeIn.isSettling) return;
+    await sleep(SETTLE_MS);
+  }
 }
 
 /** Returns the copy's bytes. A copy that is not whole yet is called `….part`. */

@@ -70,7 +70,7 @@ export function spoolsBeside(path: string): FoundSpool[] {
 /** Throws what the file system throws. */
 export const readSpool = (path: string): string => readFileSync(path, "utf8");
 
-/** Of several processes, it throws for all but one. */
+/** If several processes remove a file, it throws in all but one. */
 export const removeSpool = (path: string): void => unlinkSync(path);
 
 export const lineOf = (event: OutboxEvent): string => `${JSON.stringify(event)}\n`;

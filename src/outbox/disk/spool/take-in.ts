@@ -1,14 +1,8 @@
+import type { OutboxEvent } from "../../../conversion/events.js";
 import type { Clock } from "../../../shared/clock.js";
 import { harmless } from "../../../shared/harmless.js";
 import type { Store, TransactionOutcome } from "../store/store.js";
-import {
-  eventFromLine,
-  type FoundSpool,
-  lineOf,
-  readSpool,
-  removeSpool,
-  spoolsBeside,
-} from "./spool-files.js";
+import { eventFromLine, type FoundSpool, readSpool, removeSpool, spoolsBeside } from "./spool-files.js";
 
 // So few that others can write in between.
 const LINES_AT_ONCE = 200;
@@ -20,34 +14,32 @@ export type TakeIn = ReturnType<typeof createTakeIn>;
 interface Reading extends FoundSpool {
   /** Those that are not stored yet. */
   readonly lines: string[];
-  /** Those for which there was no space. */
-  readonly full: string[];
+  /** For which there was no space. */
+  readonly full: OutboxEvent[];
   damaged: number;
-  /** By this process. No other one has these lines now. */
-  readonly isRemoved: boolean;
+  /** When the last line was stored; `undefined`: not yet. */
+  storedAt?: number;
 }
 
 /**
  * Stores what ended processes left in their spool files, a few lines at a time. A known id is a
  * duplicate: a line may be read twice, or by two processes. A file that has not changed for
- * `SETTLE_MS` since it was read is removed. The process that removes it tries once more to store
- * what had no space, and it alone reports what is lost.
+ * `SETTLE_MS` since it was read is removed. The process that removes it reports what is lost.
  *
  * If only a process's thread has ended, and its lock with it, what that process has just reported
  * may be stored here first, and is then a duplicate to it. It sees that its file was deleted, and
  * begins another one.
  *
- * The lines come after all that their process had stored, in their order, but what had no space at
- * first comes last. An event of the same visitor that another process has stored meanwhile comes
- * before them.
+ * The lines come after all that their process had stored, in their order. An event of the same
+ * visitor that another process has stored meanwhile comes before them.
  */
 export function createTakeIn(
   path: string,
   isGone: (owner: string) => boolean,
   clock: Pick<Clock, "monotonic">,
 ) {
-  /** What was read of each file, and since when it is stored. */
-  const stored = new Map<string, Reading & { readonly at: number }>();
+  /** The files that were read to their end. */
+  const stored = new Map<string, Reading>();
   let current: Reading | undefined;
 
   function next(): Reading | undefined {
@@ -57,17 +49,14 @@ export function createTakeIn(
       if (!isGone(spool.owner)) continue;
       const before = stored.get(spool.path);
       // A file that is being written changes all the time.
-      if (before && clock.monotonic() - before.at < SETTLE_MS) continue;
+      if (before?.storedAt !== undefined && clock.monotonic() - before.storedAt < SETTLE_MS) continue;
       try {
         if (before?.version !== spool.version) {
-          const lines = readSpool(spool.path)
-            .split("\n")
-            .filter((line) => line !== "");
-          return { ...spool, lines, full: [], damaged: 0, isRemoved: false };
+          const lines = readSpool(spool.path).split("\n");
+          return { ...spool, lines: lines.filter((line) => line !== ""), full: [], damaged: 0 };
         }
         removeSpool(spool.path);
-        if (before.full.length + before.damaged > 0)
-          return { ...before, lines: before.full, full: [], isRemoved: true };
+        if (before.full.length + before.damaged > 0) return before;
       } catch {
         // Another process was faster, or it cannot be read or removed at the moment.
       }
@@ -76,7 +65,7 @@ export function createTakeIn(
   }
 
   return {
-    /** Whether there are lines to store. */
+    /** Whether there is something to do for `step`. */
     finds(): boolean {
       // At the moment, the directory may be unreadable.
       current ??= harmless(next);
@@ -86,29 +75,28 @@ export function createTakeIn(
     get isSettling(): boolean {
       return stored.size > 0;
     },
-    /** Stores the next lines. If the storage fails, the file is read anew, unless it is removed. */
+    /** Stores the next lines, or reports what is lost. If the storage fails, the file is read anew. */
     async step(store: Pick<Store, "run">): Promise<TransactionOutcome> {
       const reading = current as Reading;
-      const { lines, isRemoved, path: from } = reading;
-      current = isRemoved ? reading : undefined;
-      const texts = lines.slice(0, LINES_AT_ONCE);
+      const { lines, full, path: from } = reading;
+      if (reading.storedAt !== undefined) {
+        const outcome = await store.run([]);
+        current = undefined;
+        // Events without space are lost: their process is gone.
+        const dropped = full.map((event) => ({ event, reason: "full" as const }));
+        const problems = reading.damaged > 0 ? [unreadable(reading.damaged, from)] : [];
+        return { ...outcome, dropped: [...outcome.dropped, ...dropped], problems };
+      }
+      current = undefined;
+      const texts = lines.splice(0, LINES_AT_ONCE);
       // Not earlier: all events of a long file would take much memory.
       const some = texts.flatMap((line) => eventFromLine(line) ?? []);
-      const outcome = await store.run(some.map((event) => ({ name: "append", args: [event] })));
-      lines.splice(0, LINES_AT_ONCE);
       reading.damaged += texts.length - some.length;
-      const full = some.filter((_, nth) => outcome.results[nth] === "full");
-      const isDone = lines.length === 0;
-      current = isDone ? undefined : reading;
-      if (!isRemoved) {
-        reading.full.push(...full.map(lineOf));
-        if (isDone) stored.set(from, { ...reading, at: clock.monotonic() });
-        return outcome;
-      }
-      // Events without space are lost: their process is gone.
-      const dropped = [...outcome.dropped, ...full.map((event) => ({ event, reason: "full" as const }))];
-      const isNews = isDone && reading.damaged > 0;
-      return { ...outcome, dropped, problems: isNews ? [unreadable(reading.damaged, from)] : [] };
+      const outcome = await store.run(some.map((event) => ({ name: "append", args: [event] })));
+      full.push(...some.filter((_, nth) => outcome.results[nth] === "full"));
+      if (lines.length > 0) current = reading;
+      else stored.set(from, Object.assign(reading, { storedAt: clock.monotonic() }));
+      return outcome;
     },
   };
 }
