@@ -23,7 +23,6 @@ export interface PostgresClient {
   query(config: {
     text: string;
     values?: any[];
-    query_timeout?: number;
     types?: any;
   }): Promise<{ rows: any[]; rowCount?: number | null }>;
   /** Its errors are listened to. */
@@ -92,7 +91,7 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
       async lend() {
         const client = await lend(pool);
         const run = (...[text, values]: Parameters<Statements["rows"]>) =>
-          client.query({ ...numbered(text, values), query_timeout: STATEMENT_MS, types: PLAIN });
+          client.query({ ...numbered(text, values), types: PLAIN });
         return {
           on: {
             // Of several statements, the last.

@@ -5,8 +5,8 @@ export const LONGEST_WAIT_MS = 30_000;
 const STEP_MS = 1_000;
 
 /**
- * Rejects with `late()` after this time: a server may never answer. A time in which this process
- * stands still does not count: it could not read an answer, nor ask what comes next.
+ * Rejects with `late()` after this time: a server may never answer. Time in which this process is
+ * blocked does not count: it can neither read an answer nor send the next statement.
  */
 export async function inTime<T>(answer: Promise<T>, late: () => Error): Promise<T> {
   const over = new AbortController();
