@@ -18,6 +18,8 @@ export type Shutdown = ReturnType<typeof createShutdown>;
 
 const DEFAULT_TIMEOUT_MS = 5_000;
 const LONGEST_LOOK_MS = 50;
+// Chosen: each may be a connection to a server that is away.
+const COUNT_AGAIN_MS = 500;
 
 // Five seconds are promised; the rest is for the end itself.
 const LAST_WORDS_MS = 4_500;
@@ -45,7 +47,7 @@ export function createShutdown(parts: {
     const timeoutMs = options?.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const deadline = monotonic() + timeoutMs;
     // Other processes' events count too, and may not be counted yet.
-    let isCounted = await waitAtMost(timeoutMs, outbox.look());
+    let isCounted = closing !== undefined || (await waitAtMost(timeoutMs, outbox.look()));
     outbox.wake();
     for (let looks = 1; ; looks++) {
       const remaining = deadline - monotonic();
@@ -58,7 +60,7 @@ export function createShutdown(parts: {
       const settled = isCounted && isSettled();
       if (settled || isAllForNow || closing || !(remaining > 0))
         return { settled, left: outbox.counts().queued };
-      await sleep(Math.min(pauseMs(looks), remaining));
+      await sleep(Math.min(isCounted ? pauseMs(looks) : COUNT_AGAIN_MS, remaining));
     }
   }
 
@@ -131,7 +133,7 @@ function timerMs(timeoutMs: number): number {
   return Math.min(Math.max(timeoutMs, 0) || 0, LONGEST_TIMER_MS);
 }
 
-/** Resolves when the work has ended, or the time is up: to whether it is done. Leaves no timer behind. */
+/** Waits for the work, but no longer than this. Resolves to whether it succeeded. Leaves no timer behind. */
 async function waitAtMost(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
   const over = new AbortController();
   const late = sleep(timerMs(timeoutMs), false, { signal: over.signal });

@@ -188,7 +188,7 @@ export interface Affiliate extends RequestHandler {
    * for a payment's `notBefore`. Never rejects.
    *
    * @returns `settled`: the storage works, and only payments that wait for their `notBefore` are
-   * queued; `left`: how many events are queued.
+   * queued (`false` if there was no time to count); `left`: how many events are queued.
    */
   flush(options?: TimeLimit): Promise<{ settled: boolean; left: number }>;
   /**
