@@ -1,44 +1,13 @@
-import { type DeadLetter, memoryOutbox } from "express-affiliate";
+import { memoryOutbox } from "express-affiliate";
 import { describe, expect, it } from "vitest";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
-import { DESTINATION } from "../contract/samples.js";
 import { answering, faultyService, hangingUp } from "../helpers/faulty-service.js";
 import { pay } from "../helpers/pay.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startTracker } from "../helpers/tracker.js";
 import { says, startDelivery } from "../helpers/virtual-delivery.js";
 
-const HOUR_MS = 3_600_000;
-
 describe("a dead letter", () => {
-  it("says what it was, why it died, after how many attempts, and when", async () => {
-    const { clock, service, add, outbox } = startDelivery({ reply: () => says(500) });
-    const born = clock.now();
-    const { id, data } = await add("registration", { clickId: "c" });
-    await clock.pass(10_000);
-    const failed = service.posts.length;
-    service.reply = () =>
-      says(422, { body: { error: "Unprocessable", message: "no such click", status: 422 } });
-    await clock.pass(HOUR_MS);
-
-    const [letter] = await outbox.deadLetters.list();
-    expect(letter).toEqual({
-      id,
-      destination: DESTINATION,
-      kind: "registration",
-      event: data,
-      reason: "rejected",
-      status: 422,
-      code: "Unprocessable",
-      message: "no such click",
-      attempts: failed + 1,
-      createdAt: born,
-      diedAt: expect.any(Number),
-    } satisfies DeadLetter);
-    expect(letter?.diedAt).toBe((service.posts.at(-1)?.at ?? 0) + 5);
-    expect(letter?.event).toMatchObject({ email: "0@shop.example" });
-  });
-
   it("has the error's code if no answer came", async () => {
     const service = await faultyService({ onRequest: hangingUp });
     const tracker = startTracker({ baseUrl: service.url });

@@ -359,6 +359,8 @@ describe("age", () => {
     const attempts = service.posts.length - 80;
     expect(letter).toMatchObject({ reason: "expired", status: 500, attempts });
     expect(letter?.diedAt).toBeGreaterThan((letter?.createdAt ?? 0) + HOUR_MS);
+    const last = service.posts.findLast(({ reply }) => !reply.taken);
+    expect(letter?.diedAt).toBe((last?.at ?? 0) + 5);
   });
 
   it("kills no event while the service takes no others, however often it fails", async () => {

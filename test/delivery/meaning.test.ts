@@ -34,12 +34,6 @@ it.each<[string, EventKind, Reply, object]>([
   expect(await answeredTwice(first, kind)).toMatchObject({ queued: 0, dead });
 });
 
-it("delivery keeps a payment in doubt for the host to decide, whatever silence it met", async () => {
-  for (const reply of [hanging, { ...hanging, afterMs: 5 }, says(504), says(520)]) {
-    expect(await answeredTwice(reply)).toMatchObject({ queued: 0, dead: { unconfirmed: 1 } });
-  }
-});
-
 it("`delivered` has the service's lead id of a registration and a payment, and none of a click", async () => {
   // Of two payments, the answer to the last has none.
   const leadIds: Record<string, unknown> = { click: 1, registration: 2, payment: "3" };
