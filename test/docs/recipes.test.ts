@@ -46,6 +46,7 @@ it("the banner has the affiliate's name, or none if nobody invited, and while th
   const nameOf = ({ body }: { body: { name: string | null } }) => body.name;
   expect(nameOf(await referred(app).get("/invited-by"))).toBe("Alice");
   expect(nameOf(await browser(app).get("/invited-by"))).toBeNull();
+  expect(sandbox.ledger.requests({ method: "GET" })).toMatchObject([{ path: "/api/v1/tracking/status/s1" }]);
   await sandbox.fail("503");
   expect(nameOf(await referred(app).get("/invited-by"))).toBeNull();
 });

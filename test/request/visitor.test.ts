@@ -333,18 +333,4 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
       }
     },
   );
-
-  it("asks the service about the visitor's session", async () => {
-    const status = { hasAffiliate: true, affiliateReference: "ALICE" };
-    const { tracker, received } = await trackerWithService({}, () => status);
-    const app = express().use(tracker);
-    app.get("/status", async (req, res) => {
-      res.json((await req.affiliate?.status()) ?? "no status");
-    });
-    expect((await request(app).get("/status").set("Cookie", "svc_session_id=s1")).body).toMatchObject({
-      affiliateReference: "ALICE",
-    });
-    expect((await request(app).get("/status")).body).toBe("no status");
-    expect(received.map(({ path }) => path)).toEqual(["/api/v1/tracking/status/s1"]);
-  });
 });
