@@ -4,9 +4,9 @@ import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { describe, expect, it, vi } from "vitest";
 import { overStorage } from "./helpers/played-storage.js";
+import { DAY_MS } from "./helpers/times.js";
 import { startTracker, trackerWithService } from "./helpers/tracker.js";
 
-const DAY_MS = 24 * 60 * 60 * 1_000;
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
 const ada = { sessionId: "s1" };
 const order: Payment = { paymentId: "order-1", customerEmail: "ada@shop.example", leadValue: 19.9 };

@@ -3,8 +3,7 @@ import type { Affiliate } from "express-affiliate";
 import { describe, expect, it } from "vitest";
 import { recordRecent } from "../../src/dashboard/recent.js";
 import { FakeClock } from "../helpers/fake-clock.js";
-
-const MINUTE_MS = 60_000;
+import { MINUTE_MS } from "../helpers/times.js";
 
 function startRecording() {
   const clock = new FakeClock();

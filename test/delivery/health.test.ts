@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../src/service/calls.js";
 import { seeded } from "../contract/order.js";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../helpers/times.js";
 import {
   hanging,
   type Reply,
@@ -10,10 +11,6 @@ import {
   type VirtualOptions,
   yes,
 } from "../helpers/virtual-delivery.js";
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
 
 type Rig = ReturnType<typeof startDelivery>;
 

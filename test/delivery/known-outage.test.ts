@@ -6,6 +6,7 @@ import type { Deliver, Outbox, OutboxObserver } from "../../src/outbox/outbox.js
 import { seeded } from "../contract/order.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 import { removeScratchDirectories, scratchDirectory } from "../helpers/scratch.js";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../helpers/times.js";
 import {
   hanging,
   makeEvent,
@@ -16,10 +17,6 @@ import {
   yes,
 } from "../helpers/virtual-delivery.js";
 import { virtualDisk } from "../helpers/virtual-disk.js";
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
 
 afterEach(removeScratchDirectories);
 

@@ -1,9 +1,8 @@
 import { describe } from "vitest";
 import { testPromises } from "../helpers/promises.js";
 import { isFull } from "../helpers/scale.js";
+import { HOUR_MS } from "../helpers/times.js";
 import { virtualDisk } from "../helpers/virtual-disk.js";
-
-const HOUR_MS = 3_600_000;
 
 describe("on the disk outbox", () =>
   testPromises(

@@ -2,8 +2,7 @@ import { memoryOutbox } from "express-affiliate";
 import { describe } from "vitest";
 import { testPromises } from "../helpers/promises.js";
 import { isFull } from "../helpers/scale.js";
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from "../helpers/times.js";
 
 describe("on the memory outbox", () =>
   testPromises((clock) => memoryOutbox({}, clock), {

@@ -2,6 +2,7 @@ import type { Attribution, EventKind, OutboxEvent } from "express-affiliate";
 import { describe, expect, it } from "vitest";
 import { loginSessionId } from "../../src/conversion/visitor-ids.js";
 import type { Call } from "../../src/service/calls.js";
+import { HOUR_MS } from "../helpers/times.js";
 import {
   hanging,
   makeEvent,
@@ -12,8 +13,6 @@ import {
   type VirtualOptions,
   yes,
 } from "../helpers/virtual-delivery.js";
-
-const HOUR_MS = 3_600_000;
 
 /** A service that answers what it is asked of a session in this way, and takes every event. */
 function start(status: Reply, options: VirtualOptions = {}) {

@@ -6,6 +6,7 @@ import Stripe from "stripe";
 import { describe, expect, it } from "vitest";
 import { createShop } from "../frameworks/gateways/payments.js";
 import { eachExpress, serve } from "../helpers/express.js";
+import { DAY_MS } from "../helpers/times.js";
 import { trackerWithService } from "../helpers/tracker.js";
 import { bodies, everyGateway, type Paid, parts } from "./bodies.js";
 
@@ -14,7 +15,6 @@ const stripe = new Stripe("sk_test_1");
 const snapshot = { clickId: "c1", sessionId: "s1" };
 const ada = { email: "ada@shop.example", affiliate: snapshot };
 const paid: Paid = { id: "ch_1", minor: 1_990, customer: "cus_1" };
-const DAY_MS = 24 * 60 * 60 * 1_000;
 
 interface Req {
   readonly body: Buffer;

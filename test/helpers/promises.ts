@@ -3,11 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { Call } from "../../src/service/calls.js";
 import { seeded } from "../contract/order.js";
 import type { FakeClock } from "./fake-clock.js";
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "./times.js";
 import { hanging, type Reply, refused, says, startDelivery, yes } from "./virtual-delivery.js";
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
 
 const reset: Reply = { taken: false, afterMs: 5, silence: "sent" };
 

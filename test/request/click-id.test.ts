@@ -2,9 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createClickId, wasReported } from "../../src/request/click-id.js";
 import { anyCharacter } from "../helpers/any-character.js";
+import { HOUR_MS, MINUTE_MS } from "../helpers/times.js";
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 const NOW = Date.UTC(2026, 10, 24, 12, 30);
 
 /** Clicks on these links in turn; each at so many milliseconds after the one before it. */

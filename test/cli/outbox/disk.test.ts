@@ -9,10 +9,9 @@ import { DESTINATION, sample } from "../../contract/samples.js";
 import { REJECTED, Stage } from "../../contract/stage.js";
 import { openDisk } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
+import { HOUR_MS } from "../../helpers/times.js";
 import { expectMissing, testStorage } from "./databases.js";
 import { directoryWith, jsonOf, outbox } from "./helpers.js";
-
-const HOUR_MS = 3_600_000;
 
 /** What a process that opens the outbox from here on would find. */
 async function found(directory: string) {

@@ -3,9 +3,8 @@ import { describe, expect, it } from "vitest";
 import { notBeforeOf } from "../../../src/conversion/events.js";
 import { sample, sampleOf, scheduledSample, stranger } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
+import { HOUR_MS } from "../../helpers/times.js";
 import { directoryWith, jsonOf, outbox } from "./helpers.js";
-
-const HOUR_MS = 3_600_000;
 
 describe("person", () => {
   it("lists the events of an address, masked, and with --json whole", async () => {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createServerClock } from "../../../src/outbox/queue/leases.js";
+import { HOUR_MS } from "../../helpers/times.js";
 
 const PATIENCE_MS = 60_000;
-const HOUR_MS = 3_600_000;
 
 /** A process and its server. Each look takes a second on its way there, and one on its way back. */
 function looking() {

@@ -7,11 +7,8 @@ import { FakeClock } from "../../helpers/fake-clock.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import type { Settling, SqlDatabase } from "../../helpers/sql-database.js";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../helpers/times.js";
 
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 const LEASE_MS = 30 * SECOND_MS;
 const FAR = [5 * HOUR_MS, 31 * DAY_MS];
 

@@ -7,8 +7,7 @@ import { idsOf, sample, scheduledSample, stranger } from "../../contract/samples
 import { anyCharacter } from "../../helpers/any-character.js";
 import { DELIVERED, diskOf, openDisk, settling } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from "../../helpers/times.js";
 
 /** As delivery does after an attempt that failed. */
 function again(history: History, now: number): Verdict {
