@@ -1,7 +1,5 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { TestProject } from "vitest/node";
+import { serve } from "../../proof/shared/serve.js";
 import { startCluster } from "../helpers/cluster.js";
 import { startMariaDb } from "../helpers/mariadb.js";
 import { isFast } from "./fast.js";
@@ -28,7 +26,7 @@ const STARTS = {
 export default async function shareServers(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (isFast(project)) return undefined;
   const starting = new Map<keyof typeof STARTS, ReturnType<(typeof STARTS)[keyof typeof STARTS]>>();
-  const desk = createServer(async ({ url }, res) => {
+  const desk = await serve(async ({ url }, res) => {
     const path = url as keyof typeof STARTS;
     if (!starting.has(path)) starting.set(path, STARTS[path]());
     // Otherwise a test file may send its next request as the desk closes an idle connection.
@@ -40,13 +38,10 @@ export default async function shareServers(project: TestProject): Promise<(() =>
       res.writeHead(500).end(String(error));
     }
   });
-  desk.listen(0, "127.0.0.1");
-  await once(desk, "listening");
-  project.provide("sharedServers", `http://127.0.0.1:${(desk.address() as AddressInfo).port}`);
+  project.provide("sharedServers", `http://127.0.0.1:${desk.port}`);
 
   return async () => {
-    desk.closeAllConnections();
-    desk.close();
+    await desk.stop();
     for (const each of starting.values()) await (await each.catch(() => undefined))?.destroy();
   };
 }
