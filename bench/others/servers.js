@@ -1,8 +1,7 @@
-import pg from "pg";
 import { scratch } from "../../proof/shared/scratch.ts";
 import { startGateway } from "../../proof/world/programs/gateway.ts";
 import { startNginx } from "../../proof/world/programs/nginx.ts";
-import { startCluster } from "../../test/helpers/cluster.ts";
+import { createDatabase, startCluster } from "../../test/helpers/cluster.ts";
 
 /** The servers that these adapters need. */
 export async function startServers(pairs) {
@@ -14,7 +13,7 @@ export async function startServers(pairs) {
     /** A directory, a queue's name and a database of its own. */
     async placeFor({ needs }) {
       const run = `run_${++runs}`;
-      const postgres = needs === "postgres" ? await createDatabase(cluster, run) : undefined;
+      const postgres = needs === "postgres" && (await createDatabase(cluster, run)).connectionString;
       return { run, directory: scratch(), redis: redis?.port, postgres };
     },
     async stop() {
@@ -22,14 +21,6 @@ export async function startServers(pairs) {
       await cluster?.destroy();
     },
   };
-}
-
-async function createDatabase({ connectionString }, name) {
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  await client.query(`create database ${name}`);
-  await client.end();
-  return connectionString.replace(/[^/]*$/, name);
 }
 
 /** Redis with its append-only file, as BullMQ's guide for production asks. */

@@ -1,7 +1,5 @@
-import mysql from "mysql2/promise";
-import pg from "pg";
-import { startCluster } from "../../test/helpers/cluster.js";
-import { startMariaDb } from "../../test/helpers/mariadb.js";
+import { createDatabase, startCluster } from "../../test/helpers/cluster.js";
+import { createDatabase as createMariaDbDatabase, startMariaDb } from "../../test/helpers/mariadb.js";
 import { unprivileged } from "../../test/helpers/own-server.js";
 import { startGateway } from "../world/programs/gateway.js";
 
@@ -20,19 +18,11 @@ export function createDatabases() {
       const name = `recipe_${++count}`;
       if (kind === "mysql") {
         mariaDb ??= startMariaDb({ "innodb-flush-log-at-trx-commit": 0 });
-        const { connection, uri } = await mariaDb;
-        const admin = await mysql.createConnection(connection);
-        await admin.query(`create database ${name}`);
-        await admin.end();
-        return Object.assign(new URL(uri), { pathname: name }).href;
+        return (await createMariaDbDatabase(await mariaDb, name)).uri;
       }
       cluster ??= startCluster({ fsync: "off" });
       if (kind === "pgbouncer") pgbouncer ??= cluster.then(startPgBouncer);
-      const { connectionString, host, port } = await cluster;
-      const admin = new pg.Client({ connectionString });
-      await admin.connect();
-      await admin.query(`create database ${name}`);
-      await admin.end();
+      const { host, port } = await createDatabase(await cluster, name);
       const through = kind === "pgbouncer" ? (await pgbouncer)?.port : port;
       return `postgres://postgres@${host}:${through}/${name}`;
     },

@@ -5,6 +5,7 @@ import pg from "pg";
 import type { SqlOutbox } from "../../src/outbox/queue/queue-outbox.js";
 import { startCluster } from "../../test/helpers/cluster.js";
 import { startMariaDb } from "../../test/helpers/mariadb.js";
+import type { OwnServer } from "../../test/helpers/own-server.js";
 
 /** Which outbox a proof is about. */
 export type Kind = "postgres" | "mysql";
@@ -16,12 +17,8 @@ export const UNFLUSHED = {
 } satisfies Record<Kind, object>;
 
 /** A database server that a proof has started. */
-export interface Server {
+export interface Server extends OwnServer {
   readonly uri: string;
-  /** Ends it as an administrator would (`fast`, `immediate`), or by SIGKILL (`kill`). */
-  halt(how: "fast" | "immediate" | "kill"): Promise<void>;
-  resume(): Promise<void>;
-  destroy(): Promise<void>;
 }
 
 /** An outbox on a connection pool of its own. */

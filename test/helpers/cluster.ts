@@ -2,6 +2,7 @@ import { execFile, execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import pg from "pg";
 import { directoryFor, freePort, HOST, type OwnServer, startServer, unprivileged } from "./own-server.js";
 
 /** Where a PostgreSQL database is. */
@@ -30,8 +31,17 @@ export function programsOfPostgres(): string | undefined {
   }
 }
 
-export function addressOf(host: string, port: number, database = "postgres"): Address {
+function addressOf(host: string, port: number, database = "postgres"): Address {
   return { connectionString: `postgres://postgres@${host}:${port}/${database}`, host, port, database };
+}
+
+/** Makes a database on a server. */
+export async function createDatabase({ host, port }: Address, name: string): Promise<Address> {
+  const client = new pg.Client(addressOf(host, port).connectionString);
+  await client.connect();
+  await client.query(`create database ${name}`);
+  await client.end();
+  return addressOf(host, port, name);
 }
 
 /** @param settings of the server, over its defaults. */

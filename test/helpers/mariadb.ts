@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { ConnectionOptions } from "mysql2";
+import mysql from "mysql2/promise";
 import { directoryFor, freePort, HOST, type OwnServer, startServer, unprivileged } from "./own-server.js";
 
 /** Where a MariaDB database is. */
@@ -29,11 +30,19 @@ export function programOfMariaDb(): string | undefined {
   return SERVERS.find((path) => existsSync(path));
 }
 
-export function addressOf(port: number, database = "shop"): Address {
+function addressOf(port: number, database = "shop"): Address {
   return {
     uri: `mysql://${USER}:${PASSWORD}@${HOST}:${port}/${database}`,
     connection: { host: HOST, port, user: USER, password: PASSWORD, database },
   };
+}
+
+/** Makes a database on a server. */
+export async function createDatabase({ connection }: Address, name: string): Promise<Address> {
+  const client = await mysql.createConnection(connection);
+  await client.query(`create database ${name}`);
+  await client.end();
+  return addressOf(connection.port, name);
 }
 
 /** @param settings of the server, over its defaults. */

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, inject, onTestFinished, TestRunner } fro
 import { openDatabase } from "../../src/outbox/mysql/database.js";
 import { NOW } from "../../src/outbox/mysql/sql.js";
 import type { Clock } from "../../src/shared/clock.js";
-import { type Address, addressOf, type MariaDb, programOfMariaDb, startMariaDb } from "./mariadb.js";
+import { type Address, createDatabase, type MariaDb, programOfMariaDb, startMariaDb } from "./mariadb.js";
 import { isLeftOut } from "./scale.js";
 import { QUEUED, type Settling, type SqlDatabase, trackRequests, upkeepOf } from "./sql-database.js";
 
@@ -34,12 +34,8 @@ export function describeWithMariaDb(name: string, tests: (database: Database) =>
     async start() {
       const answer = await fetch(`${inject("sharedServers")}/mariadb`);
       if (!answer.ok) throw new Error(await answer.text());
-      const { connection } = (await answer.json()) as Address;
-      const own = addressOf(connection.port, `tests_${randomUUID().replaceAll("-", "")}`);
-      const client = await mysql.createConnection(connection);
-      await client.query(`create database ${own.connection.database}`);
-      await client.end();
-      return own;
+      const server = (await answer.json()) as Address;
+      return createDatabase(server, `tests_${randomUUID().replaceAll("-", "")}`);
     },
     // It goes with the server.
   });

@@ -10,7 +10,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, inject, onTestFinished, TestRunner } from "vitest";
 import { openDatabase } from "../../src/outbox/postgres/database.js";
 import type { Clock } from "../../src/shared/clock.js";
-import { type Address, addressOf, type Cluster, programsOfPostgres, startCluster } from "./cluster.js";
+import { type Address, type Cluster, createDatabase, programsOfPostgres, startCluster } from "./cluster.js";
 import { isLeftOut } from "./scale.js";
 import { QUEUED, type Settling, type SqlDatabase, trackRequests, upkeepOf } from "./sql-database.js";
 
@@ -33,13 +33,8 @@ export function describeWithPostgres(name: string, tests: (database: Database) =
     async start() {
       const answer = await fetch(`${inject("sharedServers")}/postgres`);
       if (!answer.ok) throw new Error(await answer.text());
-      const { host, port } = (await answer.json()) as Address;
-      const own = addressOf(host, port, `tests_${randomUUID().replaceAll("-", "")}`);
-      const client = new pg.Client(addressOf(host, port).connectionString);
-      await client.connect();
-      await client.query(`create database ${own.database}`);
-      await client.end();
-      return own;
+      const server = (await answer.json()) as Address;
+      return createDatabase(server, `tests_${randomUUID().replaceAll("-", "")}`);
     },
     // It goes with the server.
   });
