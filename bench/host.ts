@@ -4,9 +4,10 @@ import express, { type Request, type RequestHandler, type Response } from "expre
 import { affiliate, memoryOutbox, type Outbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { Pool } from "undici";
+import { serve } from "../proof/shared/serve.js";
 import { PATH, POST, SOCKETS_OF_AN_ENDPOINT } from "./payments.js";
 import { scratch } from "./scratch.js";
-import { addressOf, argument, say } from "./task.js";
+import { argument, say } from "./task.js";
 
 /**
  * How a host reports a payment: not at all; through this package, from memory, from disk, or from
@@ -65,7 +66,7 @@ app.use(cookieParser(), express.json());
 const handler = checkout();
 app.post("/checkout", handler);
 app.post("/page", (req, res) => void complete(req, res));
-const url = await addressOf(app.listen(0, "127.0.0.1"));
+const { port } = await serve(app);
 
 /**
  * Processor time of the main thread so far, in microseconds. It leaves out the work of other threads,
@@ -77,7 +78,7 @@ function mainThreadMicros(): number {
 }
 
 const report = () => ({
-  url,
+  url: `http://127.0.0.1:${port}`,
   /** How many events wait or are under way. */
   undelivered: undelivered(),
   mainThreadMicros: mainThreadMicros(),

@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
-import { addressOf, argument, say } from "./task.js";
+import type { AddressInfo } from "node:net";
+import { argument, say } from "./task.js";
 
 export type ServiceReport = typeof ready;
 
@@ -19,6 +21,7 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (req, res) => {
     else answer(res);
   });
 }).listen(0, "127.0.0.1");
-const ready = { url: await addressOf(server) };
+await once(server, "listening");
+const ready = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 
 say(ready);

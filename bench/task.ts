@@ -1,7 +1,3 @@
-import { once } from "node:events";
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
-
 /** What this process was started with. */
 export const argument = JSON.parse(process.argv[2] ?? "{}");
 
@@ -13,10 +9,4 @@ export function say<Report>(ready: Report, report = () => ready): void {
   process.on("message", () => process.send?.(report()));
   process.on("disconnect", () => process.exit());
   process.send?.(ready);
-}
-
-/** The address of a server, once it listens. */
-export async function addressOf(server: Server): Promise<string> {
-  await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
