@@ -81,7 +81,7 @@ export default {
     await run(["sed", "-i", "4,$d", "products.csv"]);
   },
   patch: [
-    { copy: "tracker.ts", to: "src/tracker.ts" },
+    { copy: "tracker.mjs", to: "src/tracker.ts" },
     { copy: "vendure/affiliate.plugin.ts", to: "src/affiliate.plugin.ts" },
     ...inFile(
       "src/vendure-config.ts",

@@ -16,7 +16,7 @@ const attributionIn = (context: { headers?: Headers } | null) =>
 
 /** Makes the tracker, where better-auth and the server find it. */
 export const trackerEdits: readonly Edit[] = [
-  { copy: "tracker.ts", to: "shop/packages/auth/src/tracker.ts" },
+  { copy: "tracker.mjs", to: "shop/packages/auth/src/tracker.ts" },
   {
     file: "shop/packages/auth/src/index.ts",
     below: 'from "better-auth";',
