@@ -1,8 +1,11 @@
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/mini";
 import type { Deliver } from "../../../src/outbox/outbox.js";
+import { createClaims } from "../../../src/outbox/queue/claims.js";
+import { type Database, Scope } from "../../../src/outbox/queue/database.js";
 import { sqlOptions } from "../../../src/outbox/queue/options.js";
 import { createQueueOutbox } from "../../../src/outbox/queue/queue-outbox.js";
+import { systemClock } from "../../../src/shared/clock.js";
 import { readOptions } from "../../../src/shared/read-options.js";
 import { DESTINATION, sample } from "../../contract/samples.js";
 import { REJECTED } from "../../contract/stage.js";
@@ -95,3 +98,36 @@ test("no dead letter is dropped because the server counted some while they came"
 
   expect(told.map((each) => each.split(" ")[0])).toEqual(["dead", "dead", "dead"]);
 });
+
+test.each([
+  { left: [4], claimed: 4, rounds: 1 },
+  { left: [1, 3], claimed: 4, rounds: 2 },
+  { left: [1, 1, 1, 1], claimed: 2, rounds: 2 },
+  { left: [0, 0, 1, 1], claimed: 1, rounds: 3 },
+])(
+  "a claim that another process is faster than looks on until it has something, and once more: $left",
+  async ({ left, claimed, rounds }) => {
+    const server = sqliteServer();
+    const { outbox } = start(() => deliveringAll(() => 0), {}, server);
+    for (let nth = 0; nth < 20; nth++) await outbox.add(sample("click"));
+    let begun = 0;
+    const { transaction } = server.database;
+    // The other process takes all of a round but these.
+    const beside: Database["transaction"] = (work) =>
+      transaction((tx) => {
+        const own = left[begun++] ?? 0;
+        return work({ ...tx, rows: async (...asked) => (await tx.rows(...asked)).slice(0, own) as never });
+      });
+    const claim = createClaims(
+      { ...server.database, transaction: beside },
+      {
+        ...{ worker: "me", scope: new Scope(), leaseMs: 60_000, clock: systemClock, underWay: new Map() },
+        ...{ serverClock: { tell() {} } as never, chores: {} as never, giveUp: async () => {} },
+      },
+    );
+
+    const lanes = [{ endpoint: "click", limit: 4 }] as const;
+    expect(await claim({ limit: 4, lanes })).toHaveLength(claimed);
+    expect(begun).toBe(rounds);
+  },
+);
