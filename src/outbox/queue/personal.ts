@@ -38,7 +38,7 @@ export function createPersonal(
     );
     return rows.map((row) => {
       const state = row.state === DEAD ? "dead" : row.under_way === 1 ? "under-way" : "waiting";
-      // One that cannot be read is nobody's.
+      // Data that cannot be read names no person: no search finds it.
       const event = personalEventOf(eventOf(row, objectFromJson(row.data) ?? {}), state);
       return { seq: row.seq, event };
     });

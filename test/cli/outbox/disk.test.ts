@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } 
 import { dirname, join } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it, onTestFinished, test, vi } from "vitest";
 import { copyInto } from "../../../src/cli/outbox/disk.js";
 import { fill } from "../../contract/bounds.js";
 import { DESTINATION, sample } from "../../contract/samples.js";
@@ -62,6 +62,18 @@ describe("status", () => {
     );
     const json = { trouble: expect.stringContaining(".damaged-") };
     expect(await jsonOf([directory, "status"])).toMatchObject({ code: 1, json });
+  });
+
+  it("says what it could not read of a killed process's spool, which it removes", async () => {
+    const directory = await directoryWith();
+    const spool = join(directory, "outbox.db-spool-gone.1");
+    writeFileSync(spool, "nonsense\n", { mode: 0o600 });
+    const told = vi.spyOn(console, "error").mockImplementation(() => {});
+    onTestFinished(() => told.mockRestore());
+
+    await outbox([directory, "status"]);
+    expect(existsSync(spool)).toBe(false);
+    expect(told.mock.calls).toEqual([[expect.stringContaining(" could not be read, and are not sent")]]);
   });
 });
 
