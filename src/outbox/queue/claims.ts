@@ -3,8 +3,8 @@ import type { Chores } from "./chores.js";
 import type { Database, Scope } from "./database.js";
 import type { QueueClaim, ServerClock, UnderWay } from "./leases.js";
 import { isLeasedSince, type Moment, momentBy, type TwoClocks } from "./leases.js";
-import { CLAIMED, type Place, RESTING, type Scan, scansOf } from "./ranks.js";
-import { contentsOf, type EventRow, eventOf, inState, marks, NEW } from "./rows.js";
+import { CLAIMED, endpointIn, type Place, RESTING, type Scan, scansOf } from "./ranks.js";
+import { contentsOf, type EventRow, eventOf, forLength, inState, marks, NEW } from "./rows.js";
 
 /** A queue whose head may be claimed. */
 interface Candidate {
@@ -12,7 +12,6 @@ interface Candidate {
   readonly visitor: string;
   readonly head: number;
   readonly due_at: number;
-  readonly endpoint: number;
   readonly turn: number;
 }
 
@@ -66,7 +65,7 @@ export function createClaims(
   let doubtfulUntil = Number.NEGATIVE_INFINITY;
 
   const flag = (step: number, from: string) =>
-    `select * from (select ${step} as step, '' as visitor, 0 as head, ${now} as due_at, 0 as endpoint, 0 as turn
+    `select * from (select ${step} as step, '' as visitor, 0 as head, ${now} as due_at, 0 as turn
        from ${from} limit 1) as f${-step}`;
   const ofQueues = (turn: number) =>
     `${queues} where ${scope.condition} and turn = ${turn} and due_at <= ${now}`;
@@ -83,7 +82,7 @@ export function createClaims(
     const direction = newestFirst ? " desc" : "";
     const most = Math.ceil((limit + MORE) / ROUNDED_TO) * ROUNDED_TO;
     const isNew = newWithinMs === undefined ? "" : ` and due_at >= ${now} - ${newWithinMs}`;
-    return `select * from (select ${step} as step, visitor, head, due_at, endpoint, turn from ${queues}
+    return `select * from (select ${step} as step, visitor, head, due_at, turn from ${queues}
       where ${scope.condition} and turn between ? and ?${isNew} order by turn${direction}, due_at${direction}, head${direction}
       limit ${most}) as s${step}`;
   }
@@ -117,7 +116,7 @@ export function createClaims(
   function choose(candidates: readonly Candidate[], scans: readonly Scan[], most: number) {
     const choices = new Map<string, Choice>();
     for (const candidate of candidates) {
-      const place = scans[candidate.step]?.places.get(candidate.endpoint);
+      const place = scans[candidate.step]?.places.get(endpointIn(candidate.turn));
       if (!place || place.left < 1 || choices.size === most || choices.has(candidate.visitor)) continue;
       choices.set(candidate.visitor, { candidate, place });
       place.left--;
@@ -161,14 +160,22 @@ export function createClaims(
     return claims;
   }
 
+  const lookUp = forLength(
+    (visitors) => `select ${OF_HEAD.map((column) => `e.${column}`).join(", ")}, q.due_at, q.turn
+      from ${queues} q${words.byVisitor} join ${events} e on e.seq = q.head
+      where q.visitor in (${marks(visitors)})${words.skipLocked}`,
+  );
+  const lease = forLength(
+    (heads) => `update ${queues} set turn = ${CLAIMED}, due_at = ${now} + ${leaseMs}, claimed_by = ?
+      where visitor in (${marks(heads)})`,
+  );
+
   /** Takes those that are still as seen. Resolves to their heads, by visitor. */
   async function takeHeads(choices: ReadonlyMap<string, Choice>): Promise<Map<string, Head>> {
     const visitors = [...choices.keys()];
     return database.transaction(async (tx) => {
       const rows = await tx.rows<Head & Pick<Candidate, "due_at" | "turn">>(
-        `select ${OF_HEAD.map((column) => `e.${column}`).join(", ")}, q.due_at, q.turn
-         from ${queues} q${words.byVisitor} join ${events} e on e.seq = q.head
-         where q.visitor in (${marks(visitors)})${words.skipLocked}`,
+        lookUp(visitors),
         visitors,
       );
       const heads = rows.filter(({ visitor, seq, due_at, turn }) => {
@@ -177,10 +184,7 @@ export function createClaims(
         return candidate && turn !== CLAIMED && seq === candidate.head && due_at === candidate.due_at;
       });
       if (heads.length > 0) {
-        await tx.write(
-          `update ${queues} set turn = ${CLAIMED}, due_at = ${now} + ${leaseMs}, claimed_by = ? where visitor in (${marks(heads)})`,
-          [worker, ...heads.map(({ visitor }) => visitor)],
-        );
+        await tx.write(lease(heads), [worker, ...heads.map(({ visitor }) => visitor)]);
       }
       return new Map(heads.map((head) => [head.visitor, head]));
     });
@@ -191,11 +195,11 @@ export function createClaims(
     { event, history }: Pick<QueueClaim, "event" | "history">,
     since: Moment,
   ): QueueClaim {
-    const { endpoint, due_at: dueAt } = candidate;
+    const { turn, due_at: dueAt } = candidate;
     const claim: QueueClaim = {
       seq: row.seq,
       visitor: row.visitor,
-      endpoint,
+      endpoint: endpointIn(turn),
       dueAt,
       lane,
       event,

@@ -5,7 +5,7 @@ import { CLICKS_OF_A_VISITOR, type History } from "../outbox.js";
 import type { Database, Statements, Value } from "./database.js";
 import { createPlaces, type Place } from "./places.js";
 import { CLAIMED, endpointNumber, RESTING, rankInSql, rankOf } from "./ranks.js";
-import { asciiJson, marks, NEW, QUEUED, SCHEDULED, textOf } from "./rows.js";
+import { asciiJson, forLength, marks, NEW, QUEUED, SCHEDULED, textOf } from "./rows.js";
 import type { ShedClicks } from "./shedding.js";
 
 /** An event that is to be stored. */
@@ -70,6 +70,8 @@ function rowOf(incoming: Incoming, state: number, { visitor, aliases, last }: Pl
   };
 }
 
+type Head = ReturnType<typeof headOf>;
+
 /** The row of a queue that has this event alone. */
 function headOf({ event, history, queuedAt }: Incoming, head: number, { visitor, last }: Place) {
   const { destination, kind, createdAt } = event;
@@ -87,17 +89,17 @@ function headOf({ event, history, queuedAt }: Incoming, head: number, { visitor,
     turn: rankOf(urgency, wasTried, endpoint),
     // A dead letter that is retried is as if new.
     due_at: Math.round(queuedAt ?? createdAt),
+    has_more: 0,
   };
 }
 
-/** SQL: so many rows of these columns, and their values. */
-function rowsInSql(rows: readonly object[]) {
+/** SQL: so many rows of these columns. */
+function rowsInSql(rows: readonly object[]): string {
   const columns = Object.keys(rows[0] as object);
-  return {
-    text: `(${columns.join(", ")}) values ${marks(rows, `(${marks(columns)})`)}`,
-    values: rows.flatMap((row) => Object.values(row) as Value[]),
-  };
+  return `(${columns.join(", ")}) values ${marks(rows, `(${marks(columns)})`)}`;
 }
+
+const valuesOf = (rows: readonly object[]) => rows.flatMap((row) => Object.values(row) as Value[]);
 
 /** Gives events their places: each at the end of its visitor's queue. */
 export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: ShedClicks) {
@@ -110,18 +112,31 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
   const isReady = `${old("turn")} not in (${RESTING}, ${CLAIMED})`;
   // `urgency` last: in MySQL, each assignment sees those before it.
   const raised = `${words.orUpdate}
+    has_more = 1,
     place = case when ${given("place")} > ${old("place")} then ${given("place")} else ${old("place")} end,
     due_at = case when ${rises} and ${isReady} and ${old("tried")} = 0 then ${given("due_at")} else ${old("due_at")} end,
     turn = case when ${rises} and ${isReady} then ${rankInSql(given("urgency"), old("tried"), old("endpoint"))} else ${old("turn")} end,
     urgency = case when ${rises} then ${given("urgency")} else ${old("urgency")} end`;
+
+  const lookUp = forLength(
+    (ids) => `select e.destination, e.id, e.seq, e.state, e.report,
+      case when e.kind = ${CLICK} and e.state = ${QUEUED} then (${clicks}) else 0 end as clicks
+    from ${events} e where e.id in (${marks(ids)})`,
+  );
+  const insertEvents = forLength(
+    (rows: readonly Row[]) => `insert into ${events} ${rowsInSql(rows)} ${words.orIgnore("seq")}`,
+  );
+  const insertQueues = forLength(
+    (heads: readonly Head[]) => `insert into ${queues}${words.queueAlias} ${rowsInSql(heads)} ${raised}`,
+  );
 
   async function insert(tx: Statements, rows: readonly Row[]): Promise<void> {
     for (let from = 0; from < rows.length; ) {
       let to = from;
       for (let bytes = 0; to < rows.length && bytes < MOST_BYTES; to++)
         bytes += ROW_BYTES + (rows[to] as Row).size;
-      const { text, values } = rowsInSql(rows.slice(from, to));
-      await tx.write(`insert into ${events} ${text} ${words.orIgnore("seq")}`, values);
+      const some = rows.slice(from, to);
+      await tx.write(insertEvents(some), valuesOf(some));
       from = to;
     }
   }
@@ -169,10 +184,8 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
     const ids = coming.map(({ id }) => id);
     const destinations = [...new Set(coming.map(({ destination }) => destination))];
     const found = await tx.rows(
-      `select e.destination, e.id, e.seq, e.state, e.report,
-         case when e.kind = ${CLICK} and e.state = ${QUEUED} then (${clicks}) else 0 end as clicks
-       from ${events} e where e.destination in (${marks(destinations)}) and e.id in (${marks(ids)})`,
-      [...destinations, ...ids],
+      `${lookUp(ids)} and e.destination in (${marks(destinations)})`,
+      [...ids, ...destinations],
     );
     // Of two in one batch, the first is stored.
     const rows = new Map(found.map((row) => [`${row.destination} ${row.id} ${row.report}`, row]));
@@ -182,7 +195,7 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
       rows.delete(name);
       return row;
     });
-    const heads = new Map<string, ReturnType<typeof headOf>>();
+    const heads = new Map<string, Head>();
     for (const [nth, incoming] of batch.entries()) {
       const row = stored[nth];
       // A repeated append finds what it has stored, and that may have left its queue since.
@@ -193,6 +206,7 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
       if (!first) heads.set(place.visitor, head);
       else {
         first.place = place.last;
+        first.has_more = 1;
         if (head.urgency > first.urgency) {
           first.urgency = head.urgency;
           first.turn = rankOf(head.urgency, first.tried === 1, first.endpoint);
@@ -202,11 +216,8 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
     }
     // Adds queues; those that are there may become more urgent. In one order, as all who lock several
     // queues: otherwise they could deadlock.
-    const visitors = [...heads.keys()].sort();
-    if (visitors.length > 0) {
-      const { text, values } = rowsInSql(visitors.map((visitor) => heads.get(visitor) as object));
-      await tx.write(`insert into ${queues}${words.queueAlias} ${text} ${raised}`, values);
-    }
+    const sorted = [...heads.keys()].sort().map((visitor) => heads.get(visitor) as Head);
+    if (sorted.length > 0) await tx.write(insertQueues(sorted), valuesOf(sorted));
     // Their queues are locked already.
     const crowded = places.filter((_, nth) => stored[nth]?.clicks > CLICKS_OF_A_VISITOR);
     return {
@@ -221,13 +232,13 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
     /** An event without a place in a queue, for `Database.insertWithin`. */
     newRow(incoming: Incoming) {
       const { id, destination } = incoming.event;
-      const { text, values } = rowsInSql([rowOf(incoming, NEW, { visitor: "", aliases: [], last: 0 }, 0)]);
+      const row = [rowOf(incoming, NEW, { visitor: "", aliases: [], last: 0 }, 0)];
       return {
         known: {
           text: `select 1 as known from ${events} where destination = ? and id = ?`,
           values: [destination, id],
         },
-        insert: { text: `insert into ${events} ${text}`, values },
+        insert: { text: `insert into ${events} ${rowsInSql(row)}`, values: valuesOf(row) },
       };
     },
   };

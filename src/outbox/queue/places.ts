@@ -1,6 +1,6 @@
 import type { OutboxEvent } from "../../conversion/events.js";
 import type { Database, Statements } from "./database.js";
-import { QUEUED } from "./rows.js";
+import { forLength, QUEUED } from "./rows.js";
 
 /** Which visitor's queue an event joins, and behind what. */
 export interface Place {
@@ -21,26 +21,26 @@ function namesOf({ id, destination, data: { clickId, sessionId } }: OutboxEvent)
 /** Finds events' visitors. */
 export function createPlaces({ words }: Pick<Database, "words">) {
   const { events, queues } = words;
+  // A look for each name: for a list of them, PostgreSQL reads a whole index of unknown size.
+  const by = (column: "alias" | "alias_2") =>
+    `(select min(e.visitor) from ${events} e${words.byAlias(column)}
+      where e.state = ${QUEUED} and e.${column} is not null and e.${column} = n.name)`;
+  // With a limit, a planner looks for each visitor once.
+  const select = forLength(
+    ({ length }) => `with n (name) as (${words.list(length)})
+      select v.name, v.visitor, (select q.place from ${queues} q${words.byVisitor} where q.visitor = v.visitor) as last
+      from (select n.name, coalesce((select q.visitor from ${queues} q${words.byVisitor} where q.visitor = n.name),
+        ${by("alias")}, ${by("alias_2")}) as visitor from n limit ${length}) as v
+      where v.visitor is not null`,
+  );
 
   /** Each event's visitor: that of a live event with one of its ids, or a new one. */
   return async function placesOf(tx: Statements, all: readonly OutboxEvent[]): Promise<Place[]> {
     const named = all.filter(({ data }) => data.clickId ?? data.sessionId);
     const names = [...new Set(named.flatMap(namesOf))];
     const known = new Map<string, Pick<Place, "visitor" | "last">>();
-    // A look for each name: for a list of them, PostgreSQL reads a whole index of unknown size.
-    const by = (column: "alias" | "alias_2") =>
-      `(select min(e.visitor) from ${events} e${words.byAlias(column)}
-        where e.state = ${QUEUED} and e.${column} is not null and e.${column} = n.name)`;
     if (names.length > 0) {
-      // With a limit, a planner looks for each visitor once.
-      const rows = await tx.rows<{ name: string; visitor: string; last: number | null }>(
-        `with n (name) as (${words.list(names.length)})
-         select v.name, v.visitor, (select q.place from ${queues} q${words.byVisitor} where q.visitor = v.visitor) as last
-         from (select n.name, coalesce((select q.visitor from ${queues} q${words.byVisitor} where q.visitor = n.name),
-           ${by("alias")}, ${by("alias_2")}) as visitor from n limit ${names.length}) as v
-         where v.visitor is not null`,
-        names,
-      );
+      const rows = await tx.rows<{ name: string; visitor: string; last: number | null }>(select(names), names);
       for (const { name, visitor, last } of rows) known.set(name, { visitor, last: last ?? 0 });
     }
     return all.map((event) => {

@@ -1,6 +1,6 @@
 import type { Database, Statements } from "./database.js";
 import { rankOf } from "./ranks.js";
-import { type EventRow, historyOf, marks, PRIORITIES, QUEUED } from "./rows.js";
+import { type EventRow, forLength, historyOf, marks, PRIORITIES, QUEUED } from "./rows.js";
 
 /** A locked row of `queues`. */
 export interface QueueRow {
@@ -9,6 +9,8 @@ export interface QueueRow {
   readonly urgency: number;
   readonly endpoint: number;
   readonly turn: number;
+  /** 0 if no further event has ever joined the head. */
+  readonly has_more: number;
   readonly claimed_by: string | null;
 }
 
@@ -23,16 +25,18 @@ export function createQueues({ words }: Pick<Database, "words">) {
         and e.kind = ${kind} order by e.place, e.seq limit 1) as first_${kind}`;
   const firsts = `select q.visitor, ${PRIORITIES.map(firstOf).join(", ")} from ${queues} q${words.byVisitor}`;
 
+  const lock = forLength(
+    (visitors) => `select visitor, head, urgency, endpoint, turn, has_more, claimed_by from ${queues}${words.byVisitor}
+      where visitor in (${marks(visitors)}) order by visitor${words.forUpdate}`,
+  );
+  const remove = forLength((visitors) => `delete from ${queues} where visitor in (${marks(visitors)})`);
+
   return {
     /** Locks these rows' queues until the transaction ends, in one order, so that no two deadlock. */
     async lock(tx: Statements, rows: readonly Pick<QueueRow, "visitor">[]): Promise<Map<string, QueueRow>> {
       const sorted = [...new Set(rows.map(({ visitor }) => visitor))].sort();
       if (sorted.length === 0) return new Map();
-      const locked = await tx.rows<QueueRow>(
-        `select visitor, head, urgency, endpoint, turn, claimed_by from ${queues}${words.byVisitor}
-         where visitor in (${marks(sorted)}) order by visitor${words.forUpdate}`,
-        sorted,
-      );
+      const locked = await tx.rows<QueueRow>(lock(sorted), sorted);
       return new Map(locked.map((row) => [row.visitor, row]));
     },
     /**
@@ -50,19 +54,24 @@ export function createQueues({ words }: Pick<Database, "words">) {
     /**
      * Events of these visitors have left these locked queues: removes the empty ones, and finds the
      * next heads.
+     *
+     * @param gone events that have left: the queue of one that was alone is empty without a look.
      */
     async refresh(
       tx: Statements,
       locked: ReadonlyMap<string, QueueRow>,
       changed: Iterable<string> = locked.keys(),
+      gone: ReadonlySet<number> = new Set(),
     ): Promise<void> {
-      const visitors = [...changed].filter((visitor) => locked.has(visitor));
-      if (visitors.length === 0) return;
-      const rows = await tx.rows<Record<string, number | null> & { readonly visitor: string }>(
-        `${firsts} where q.visitor in (${marks(visitors)})`,
-        visitors,
-      );
+      const visitors: string[] = [];
       const empty: string[] = [];
+      for (const visitor of changed) {
+        const queue = locked.get(visitor);
+        if (queue) (queue.has_more === 0 && gone.has(queue.head) ? empty : visitors).push(visitor);
+      }
+      type First = Record<string, number | null> & { readonly visitor: string };
+      const text = `${firsts} where q.visitor in (${marks(visitors)})`;
+      const rows = visitors.length > 0 ? await tx.rows<First>(text, visitors) : [];
       const seqs = visitors.map((visitor) => locked.get(visitor)?.head as number);
       const urgencies = new Map<string, number>();
       for (const row of rows) {
@@ -73,7 +82,7 @@ export function createQueues({ words }: Pick<Database, "words">) {
       }
       // A statement of its own: otherwise MySQL locks the events that it looks at.
       if (empty.length > 0) {
-        await tx.write(`delete from ${queues} where visitor in (${marks(empty)})`, empty);
+        await tx.write(remove(empty), empty);
       }
       if (urgencies.size === 0) return;
       const found = await tx.rows<Next>(

@@ -25,6 +25,9 @@ export function rankOf(urgency: number, wasTried: boolean, endpoint: number): nu
   return CLASSES.indexOf(`${urgency} ${wasTried ? "tried" : "untried"}`) * ENDPOINTS.length + endpoint;
 }
 
+/** The number of the endpoint in such a rank. */
+export const endpointIn = (rank: number): number => rank % ENDPOINTS.length;
+
 /** The same in SQL. */
 export function rankInSql(urgency: string, tried: string, endpoint: string): string {
   const cases = PRIORITIES.flatMap((kind) =>

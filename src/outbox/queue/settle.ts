@@ -5,7 +5,7 @@ import type { Database, Statements } from "./database.js";
 import type { Settled, Settlement, UnderWay } from "./leases.js";
 import type { createQueues, QueueRow } from "./queues.js";
 import { CLAIMED, RESTING, rankOf } from "./ranks.js";
-import { asciiJson, DEAD, DONE, marks, QUEUED, seqsOf } from "./rows.js";
+import { asciiJson, DEAD, DONE, forLength, marks, QUEUED, seqsOf } from "./rows.js";
 
 export type Ends = ReturnType<typeof createEnds>;
 
@@ -26,6 +26,8 @@ export function createEnds({ words }: Pick<Database, "words">, rememberMs: numbe
   const lasts = LEAST_URGENT_FIRST.map(
     (kind) => `when ${priorityOf(kind)} then ${Math.min(rowOf(kind).remembered.ms, rememberMs)}`,
   ).join(" ");
+  /** By the reason. */
+  const forgetting: Record<string, (seqs: readonly number[]) => string> = {};
 
   return {
     /** Makes dead letters of queued events. */
@@ -46,13 +48,13 @@ export function createEnds({ words }: Pick<Database, "words">, rememberMs: numbe
      */
     async forget(tx: Statements, seqs: readonly number[], reason: string): Promise<number> {
       if (seqs.length === 0) return 0;
-      return tx.write(
-        `update ${events} set reason = ${reason}, state = ${DONE},
+      forgetting[reason] ??= forLength(
+        (list) => `update ${events} set reason = ${reason}, state = ${DONE},
            at_ms = case when created_at > ${now} then created_at else ${now} end + case kind ${lasts} end,
            visitor = '', alias = null, alias_2 = null, data = '', size = 0, amount = null, history = null, death = null
-         where seq in (${marks(seqs)}) and state <= ${DEAD}`,
-        seqs,
+         where seq in (${marks(list)}) and state <= ${DEAD}`,
       );
+      return tx.write(forgetting[reason](seqs), seqs);
     },
   };
 }
@@ -109,6 +111,7 @@ export function createSettle(
     for (const [visitor, queue] of await queues.lock(tx, moved)) locked.set(visitor, queue);
     const [delivered, skipped]: [number[], number[]] = [[], []];
     const left = new Set<string>();
+    const dead: number[] = [];
     const effects: Effect[] = [];
     for (const [claim, verdict] of settled) {
       const { seq, event } = claim;
@@ -124,6 +127,7 @@ export function createSettle(
         }
       } else if (isOwn && verdict.type === "dead") {
         await ends.bury(tx, [seq], verdict);
+        dead.push(seq);
         left.add(claim.visitor);
       } else if (isOwn && (verdict.type === "retry" || verdict.type === "release")) {
         await keep(tx, claim, verdict, locked.get(claim.visitor) as QueueRow);
@@ -133,7 +137,7 @@ export function createSettle(
     }
     await ends.forget(tx, delivered, "null");
     await ends.forget(tx, skipped, "'skipped'");
-    await queues.refresh(tx, locked, left);
+    await queues.refresh(tx, locked, left, new Set([...delivered, ...skipped, ...dead]));
     return effects;
   };
 }

@@ -105,7 +105,9 @@ export function createStore(
    */
   function ownClaim(claim: Settled): Settled {
     const { event, dueAt, seq } = claim;
-    const known = [...queue.underWay.values()].find((claim) => claim.event.id === event.id);
+    const isIt = (claim: Settled | undefined) => claim?.event.id === event.id;
+    const here = queue.underWay.get(seq);
+    const known = isIt(here) ? here : [...queue.underWay.values()].find(isIt);
     if (known?.dueAt === dueAt) return known;
     return { ...claim, seq: known?.seq ?? seq };
   }
