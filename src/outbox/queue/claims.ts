@@ -43,6 +43,8 @@ const MOST_ROUNDS = 2;
 /** What there is to do before a claim, by the negative step of its row among the candidates. */
 const [HAS_NEW, HAS_RESTED, HAS_LEFT, TIME] = [-4, -3, -2, -1];
 
+const roundedLimit = ({ limit }: Scan) => Math.ceil((limit + MORE) / ROUNDED_TO) * ROUNDED_TO;
+
 /** Claims events. */
 export function createClaims(
   database: Database,
@@ -77,21 +79,27 @@ export function createClaims(
     flag(TIME, "(select 1 as one) as always"),
   ];
 
+  const texts = new Map<string, string>();
+
   // The limit is part of the text: if it were bound, SQLite would plan the statement anew for each.
-  function selectOf({ newestFirst, newWithinMs, limit }: Scan, step: number): string {
+  function selectOf(scan: Scan, step: number): string {
+    const { newestFirst, newWithinMs } = scan;
     const direction = newestFirst ? " desc" : "";
-    const most = Math.ceil((limit + MORE) / ROUNDED_TO) * ROUNDED_TO;
     const isNew = newWithinMs === undefined ? "" : ` and due_at >= ${now} - ${newWithinMs}`;
     return `select * from (select ${step} as step, visitor, head, due_at, turn from ${queues}
       where ${scope.condition} and turn between ? and ?${isNew} order by turn${direction}, due_at${direction}, head${direction}
-      limit ${most}) as s${step}`;
+      limit ${roundedLimit(scan)}) as s${step}`;
   }
 
   /** Queues whose heads may be claimed, in order, and what there is to do before. */
   async function candidatesOf(scans: readonly Scan[]): Promise<Candidate[]> {
     const askedAt = clock.monotonic();
+    const shape = scans.map((scan) => `${scan.newestFirst} ${scan.newWithinMs} ${roundedLimit(scan)}`);
+    const key = [scope.condition, ...shape].join();
+    const text = texts.get(key) ?? [...flags(), ...scans.map(selectOf)].join(" union all ");
+    texts.set(key, text);
     const candidates = await database.rows<Candidate>(
-      [...flags(), ...scans.map(selectOf)].join(" union all "),
+      text,
       scans.flatMap(({ from, to }) => [from, to]),
     );
     const time = candidates.find(({ step }) => step === TIME);

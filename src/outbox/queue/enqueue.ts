@@ -5,7 +5,7 @@ import { CLICKS_OF_A_VISITOR, type History } from "../outbox.js";
 import type { Database, Statements, Value } from "./database.js";
 import { createPlaces, type Place } from "./places.js";
 import { CLAIMED, endpointNumber, RESTING, rankInSql, rankOf } from "./ranks.js";
-import { asciiJson, forLength, marks, NEW, QUEUED, SCHEDULED, textOf } from "./rows.js";
+import { asciiJson, type EventRow, forLength, marks, NEW, QUEUED, SCHEDULED, textOf } from "./rows.js";
 import type { ShedClicks } from "./shedding.js";
 
 /** An event that is to be stored. */
@@ -42,6 +42,9 @@ const OF_PLACE = [
 ] as const;
 
 type Row = ReturnType<typeof rowOf>;
+
+/** What is there with one of the new ids, and how many clicks its visitor has if it is one. */
+type Found = Pick<EventRow, "id" | "seq" | "state" | "report"> & { readonly clicks: number };
 
 function rowOf(incoming: Incoming, state: number, { visitor, aliases, last }: Place, at: number) {
   const { event, report, queuedAt = event.createdAt, history } = incoming;
@@ -99,7 +102,11 @@ function rowsInSql(rows: readonly object[]): string {
   return `(${columns.join(", ")}) values ${marks(rows, `(${marks(columns)})`)}`;
 }
 
-const valuesOf = (rows: readonly object[]) => rows.flatMap((row) => Object.values(row) as Value[]);
+function valuesOf(rows: readonly object[]): Value[] {
+  const values: Value[] = [];
+  for (const row of rows) values.push(...Object.values(row));
+  return values;
+}
 
 /** Gives events their places: each at the end of its visitor's queue. */
 export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: ShedClicks) {
@@ -119,9 +126,9 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
     urgency = case when ${rises} then ${given("urgency")} else ${old("urgency")} end`;
 
   const lookUp = forLength(
-    (ids) => `select e.destination, e.id, e.seq, e.state, e.report,
+    (ids) => `select e.id, e.seq, e.state, e.report,
       case when e.kind = ${CLICK} and e.state = ${QUEUED} then (${clicks}) else 0 end as clicks
-    from ${events} e where e.id in (${marks(ids)})`,
+    from ${events} e where e.destination = ? and e.id in (${marks(ids)})`,
   );
   const insertEvents = forLength(
     (rows: readonly Row[]) => `insert into ${events} ${rowsInSql(rows)} ${words.orIgnore("seq")}`,
@@ -182,13 +189,11 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
     });
     await (isNew ? insert(tx, written) : update(tx, batch, written));
     const ids = coming.map(({ id }) => id);
-    const destinations = [...new Set(coming.map(({ destination }) => destination))];
-    const found = await tx.rows(
-      `${lookUp(ids)} and e.destination in (${marks(destinations)})`,
-      [...ids, ...destinations],
-    );
     // Of two in one batch, the first is stored.
-    const rows = new Map(found.map((row) => [`${row.destination} ${row.id} ${row.report}`, row]));
+    const rows = new Map<string, Found>();
+    for (const destination of new Set(coming.map((event) => event.destination)))
+      for (const row of await tx.rows<Found>(lookUp(ids), [destination, ...ids]))
+        rows.set(`${destination} ${row.id} ${row.report}`, row);
     const stored = batch.map(({ event, report }) => {
       const name = `${event.destination} ${event.id} ${report}`;
       const row = rows.get(name);
@@ -219,7 +224,7 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
     const sorted = [...heads.keys()].sort().map((visitor) => heads.get(visitor) as Head);
     if (sorted.length > 0) await tx.write(insertQueues(sorted), valuesOf(sorted));
     // Their queues are locked already.
-    const crowded = places.filter((_, nth) => stored[nth]?.clicks > CLICKS_OF_A_VISITOR);
+    const crowded = places.filter((_, nth) => (stored[nth]?.clicks ?? 0) > CLICKS_OF_A_VISITOR);
     return {
       stored: stored.map((row) => (row ? "queued" : "duplicate")),
       shed: crowded.length > 0 ? await shedClicks(tx, crowded) : [],
