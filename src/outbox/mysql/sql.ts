@@ -29,6 +29,7 @@ export function wordsOf(prefix: string): Words {
     list: (length) => Array(length).fill("select ?").join(" union all "),
     // Not `insert ignore`, which ignores other errors, too.
     orIgnore: (column) => `on duplicate key update ${column} = ${column}`,
+    returning: false,
     queueAlias: "",
     orUpdate: "on duplicate key update",
     old: (column) => column,

@@ -81,6 +81,8 @@ export interface Words {
    * After an `insert`: leaves rows alone that are there already. `column` is one of the table's.
    */
   readonly orIgnore: (column: string) => string;
+  /** Whether an `insert` can return its rows. */
+  readonly returning: boolean;
   /** Around the columns and values of an `insert into queues`: changes rows that are there. */
   readonly queueAlias: string;
   readonly orUpdate: string;
@@ -99,6 +101,7 @@ export const USUAL = {
   byAlias: () => "",
   list: (length: number) => `values ${Array(length).fill("(?)").join(", ")}`,
   orIgnore: () => "on conflict do nothing",
+  returning: true,
   queueAlias: " as q",
   orUpdate: "on conflict (visitor) do update set",
   old: (column: string) => `q.${column}`,

@@ -44,7 +44,7 @@ const OF_PLACE = [
 type Row = ReturnType<typeof rowOf>;
 
 /** What is there with one of the new ids, and how many clicks its visitor has if it is one. */
-type Found = Pick<EventRow, "id" | "seq" | "state" | "report"> & { readonly clicks: number };
+type Found = Pick<EventRow, "destination" | "id" | "seq" | "state" | "report"> & { readonly clicks?: number };
 
 function rowOf(incoming: Incoming, state: number, { visitor, aliases, last }: Place, at: number) {
   const { event, report, queuedAt = event.createdAt, history } = incoming;
@@ -126,30 +126,34 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
     urgency = case when ${rises} then ${given("urgency")} else ${old("urgency")} end`;
 
   const lookUp = forLength(
-    (ids) => `select e.id, e.seq, e.state, e.report,
+    (ids) => `select e.destination, e.id, e.seq, e.state, e.report,
       case when e.kind = ${CLICK} and e.state = ${QUEUED} then (${clicks}) else 0 end as clicks
     from ${events} e where e.destination = ? and e.id in (${marks(ids)})`,
   );
+  const returned = words.returning ? " returning destination, id, seq, state, report" : "";
   const insertEvents = forLength(
-    (rows: readonly Row[]) => `insert into ${events} ${rowsInSql(rows)} ${words.orIgnore("seq")}`,
+    (rows: readonly Row[]) => `insert into ${events} ${rowsInSql(rows)} ${words.orIgnore("seq")}${returned}`,
   );
   const insertQueues = forLength(
     (heads: readonly Head[]) => `insert into ${queues}${words.queueAlias} ${rowsInSql(heads)} ${raised}`,
   );
 
-  async function insert(tx: Statements, rows: readonly Row[]): Promise<void> {
+  async function insert(tx: Statements, rows: readonly Row[]): Promise<Found[]> {
+    const inserted: Found[] = [];
     for (let from = 0; from < rows.length; ) {
       let to = from;
       for (let bytes = 0; to < rows.length && bytes < MOST_BYTES; to++)
         bytes += ROW_BYTES + (rows[to] as Row).size;
       const some = rows.slice(from, to);
-      await tx.write(insertEvents(some), valuesOf(some));
+      if (words.returning) inserted.push(...(await tx.rows<Found>(insertEvents(some), valuesOf(some))));
+      else await tx.write(insertEvents(some), valuesOf(some));
       from = to;
     }
+    return inserted;
   }
 
   /** Gives rows that are there their places. */
-  async function update(tx: Statements, batch: readonly Incoming[], rows: readonly Row[]): Promise<void> {
+  async function update(tx: Statements, batch: readonly Incoming[], rows: readonly Row[]): Promise<Found[]> {
     const set = OF_PLACE.map((column) => `${column} = ?`).join(", ");
     for (const [nth, row] of rows.entries()) {
       await tx.write(
@@ -157,6 +161,7 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
         [...OF_PLACE.map((column) => row[column]), batch[nth]?.seq as number],
       );
     }
+    return [];
   }
 
   /** Where events come that have rows: after those with a higher `seq`, too. */
@@ -187,13 +192,15 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
       if (notBefore > time) return rowOf(incoming, SCHEDULED, place, notBefore);
       return rowOf(incoming, QUEUED, place, incoming.event.createdAt);
     });
-    await (isNew ? insert(tx, written) : update(tx, batch, written));
+    let found = await (isNew ? insert(tx, written) : update(tx, batch, written));
     const ids = coming.map(({ id }) => id);
     // Of two in one batch, the first is stored.
-    const rows = new Map<string, Found>();
-    for (const destination of new Set(coming.map((event) => event.destination)))
-      for (const row of await tx.rows<Found>(lookUp(ids), [destination, ...ids]))
-        rows.set(`${destination} ${row.id} ${row.report}`, row);
+    if (found.length < batch.length || coming.some(({ kind }) => kind === "click")) {
+      found = [];
+      for (const destination of new Set(coming.map((event) => event.destination)))
+        found.push(...(await tx.rows<Found>(lookUp(ids), [destination, ...ids])));
+    }
+    const rows = new Map(found.map((row) => [`${row.destination} ${row.id} ${row.report}`, row]));
     const stored = batch.map(({ event, report }) => {
       const name = `${event.destination} ${event.id} ${report}`;
       const row = rows.get(name);
