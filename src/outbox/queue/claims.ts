@@ -169,9 +169,9 @@ export function createClaims(
   }
 
   const lookUp = forLength(
-    (visitors) => `select ${OF_HEAD.map((column) => `e.${column}`).join(", ")}, q.due_at, q.turn
+    (visitors) => `select ${OF_HEAD.map((column) => `e.${column}`).join(", ")}, q.due_at
       from ${queues} q${words.byVisitor} join ${events} e on e.seq = q.head
-      where q.visitor in (${marks(visitors)})${words.skipLocked}`,
+      where q.visitor in (${marks(visitors)}) and q.turn <> ${CLAIMED}${words.skipLocked}`,
   );
   const lease = forLength(
     (heads) => `update ${queues} set turn = ${CLAIMED}, due_at = ${now} + ${leaseMs}, claimed_by = ?
@@ -182,14 +182,11 @@ export function createClaims(
   async function takeHeads(choices: ReadonlyMap<string, Choice>): Promise<Map<string, Head>> {
     const visitors = [...choices.keys()];
     return database.transaction(async (tx) => {
-      const rows = await tx.rows<Head & Pick<Candidate, "due_at" | "turn">>(
-        lookUp(visitors),
-        visitors,
-      );
-      const heads = rows.filter(({ visitor, seq, due_at, turn }) => {
+      const rows = await tx.rows<Head & Pick<Candidate, "due_at">>(lookUp(visitors), visitors);
+      const heads = rows.filter(({ visitor, seq, due_at }) => {
         // After a change by hand, the head's row may be of another visitor, or missing.
         const candidate = choices.get(visitor)?.candidate;
-        return candidate && turn !== CLAIMED && seq === candidate.head && due_at === candidate.due_at;
+        return candidate && seq === candidate.head && due_at === candidate.due_at;
       });
       if (heads.length > 0) {
         await tx.write(lease(heads), [worker, ...heads.map(({ visitor }) => visitor)]);

@@ -57,7 +57,7 @@ export function createPersonal(
         await queues.lockEvents(tx, seqsOf(await tx.rows(unqueued, values)));
         const rows = await tx.rows(`select seq, visitor from ${events} where ${isFound}`, values);
         const locked = await queues.lock(tx, rows);
-        const underWay = [...locked.values()].filter(({ turn }) => turn === CLAIMED).map(({ head }) => head);
+        const underWay = [...locked.values()].filter((queue) => queue.claimed_by).map(({ head }) => head);
         // It says nothing about its endpoint: see unanswered.ts.
         const reason = `case state when ${SCHEDULED} then 'cancelled' else 'erased' end`;
         const seqs = seqsOf(rows).filter((seq) => !underWay.includes(seq));

@@ -40,7 +40,10 @@ export function createPlaces({ words }: Pick<Database, "words">) {
     const names = [...new Set(named.flatMap(namesOf))];
     const known = new Map<string, Pick<Place, "visitor" | "last">>();
     if (names.length > 0) {
-      const rows = await tx.rows<{ name: string; visitor: string; last: number | null }>(select(names), names);
+      const rows = await tx.rows<{ name: string; visitor: string; last: number | null }>(
+        select(names),
+        names,
+      );
       for (const { name, visitor, last } of rows) known.set(name, { visitor, last: last ?? 0 });
     }
     return all.map((event) => {

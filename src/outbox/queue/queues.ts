@@ -8,9 +8,9 @@ export interface QueueRow {
   readonly head: number;
   readonly urgency: number;
   readonly endpoint: number;
-  readonly turn: number;
   /** 0 if no further event has ever joined the head. */
   readonly has_more: number;
+  /** `null` if the head is not claimed. */
   readonly claimed_by: string | null;
 }
 
@@ -26,7 +26,9 @@ export function createQueues({ words }: Pick<Database, "words">) {
   const firsts = `select q.visitor, ${PRIORITIES.map(firstOf).join(", ")} from ${queues} q${words.byVisitor}`;
 
   const lock = forLength(
-    (visitors) => `select visitor, head, urgency, endpoint, turn, has_more, claimed_by from ${queues}${words.byVisitor}
+    (
+      visitors,
+    ) => `select visitor, head, urgency, endpoint, has_more, claimed_by from ${queues}${words.byVisitor}
       where visitor in (${marks(visitors)}) order by visitor${words.forUpdate}`,
   );
   const remove = forLength((visitors) => `delete from ${queues} where visitor in (${marks(visitors)})`);

@@ -4,7 +4,7 @@ import type { Verdict } from "../outbox.js";
 import type { Database, Statements } from "./database.js";
 import type { Settled, Settlement, UnderWay } from "./leases.js";
 import type { createQueues, QueueRow } from "./queues.js";
-import { CLAIMED, RESTING, rankOf } from "./ranks.js";
+import { RESTING, rankOf } from "./ranks.js";
 import { asciiJson, DEAD, DONE, forLength, marks, QUEUED, seqsOf } from "./rows.js";
 
 export type Ends = ReturnType<typeof createEnds>;
@@ -101,7 +101,7 @@ export function createSettle(
       const queue = locked.get(claim.visitor);
       // This process, too, may have claimed it again since.
       if ((underWay.get(claim.seq) ?? claim) !== claim) return false;
-      return queue?.turn === CLAIMED && queue.claimed_by === worker && queue.head === claim.seq;
+      return queue?.claimed_by === worker && queue.head === claim.seq;
     };
     const owned = new Set(claims.filter(isOwned));
     const lost = claims.filter((claim) => !owned.has(claim));

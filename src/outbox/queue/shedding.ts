@@ -73,7 +73,7 @@ export function createShedding(
         const locked = await queues.lock(tx, found);
         for (const [visitor, row] of locked) if (row.urgency !== priority) locked.delete(visitor);
         if (locked.size === 0) return [];
-        const underWay = [...locked.values()].map(({ turn, head }) => (turn === CLAIMED ? head : 0));
+        const underWay = [...locked.values()].map(({ claimed_by: worker, head }) => (worker ? head : 0));
         // `+ 0`: otherwise PostgreSQL may look for them among all settled events, in the order of `seq`.
         const oldest = `e.seq not in (${marks(underWay)}) order by e.seq + 0 limit ${most}`;
         return remove(tx, locked, oldest, underWay);
@@ -83,8 +83,8 @@ export function createShedding(
     async shedClicks(tx: Statements, crowded: readonly { readonly visitor: string }[]) {
       const shed: OutboxEvent[] = [];
       for (const queue of await queues.lock(tx, crowded)) {
-        const [, { turn, head, endpoint }] = queue;
-        const underWay = turn === CLAIMED ? head : 0;
+        const [, { claimed_by: worker, head, endpoint }] = queue;
+        const underWay = worker ? head : 0;
         const kept = CLICKS_OF_A_VISITOR - Number(underWay > 0 && endpoint === CLICKS);
         const where = `e.kind = ${CLICK} and e.seq <> ?
           order by e.place desc, e.seq desc limit ${MOST_CLICKS} offset ${kept}`;

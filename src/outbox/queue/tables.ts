@@ -67,7 +67,7 @@ const QUEUES: Table = {
   tried SMALL not null,
   turn SMALL not null,
   due_at NUMBER not null,
-  has_more SMALL not null,
+  has_more SMALL not null default 1,
   claimed_by WORD`,
   indexes: [{ name: "by_turn", columns: "destination, turn, due_at, head" }],
 };

@@ -4,7 +4,7 @@ import type { PostgresPool } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
 import type { Verdict } from "../../../src/outbox/outbox.js";
 import { retryIn } from "../../contract/recorder.js";
-import { sample } from "../../contract/samples.js";
+import { sample, stranger } from "../../contract/samples.js";
 import { REJECTED } from "../../contract/stage.js";
 import { watch } from "../../helpers/deliver.js";
 import { around as aroundMysql, describeWithMariaDb } from "../../helpers/mysql.js";
@@ -72,7 +72,9 @@ function isNoOutage(create: (cut: Cut) => Promise<Outbox>): void {
   test.each(STATEMENTS.flatMap((text) => WHENS.map((when) => [when, text] as const)))(
     "is no outage %s a statement with %s: each event is queued, sent once, and its verdict told",
     async (when, text) => {
-      const [taken, refused, postponed] = [sample("click"), sample("registration"), sample("payment")];
+      // Of one visitor: after the first has left, the next head is looked for.
+      const [visitor, taken] = [stranger(), sample("payment")];
+      const [refused, postponed] = [sample("click", visitor), sample("registration", visitor)];
       const isPostponed = new Set([postponed.id]);
       function verdictOn({ id }: OutboxEvent): Verdict {
         if (id === refused.id) return { type: "dead", ...REJECTED };

@@ -15,7 +15,8 @@ const ENDS = [
 const OR_END = `on conflict (destination, id) do update set ${ENDS.map((name) => `${name} = excluded.${name}`).join(", ")}
   where excluded.state >= ${DEAD} and events.state < excluded.state`;
 
-const OR_LONGER = "on conflict (visitor) do update set place = max(excluded.place, queues.place), has_more = 1";
+const OR_LONGER =
+  "on conflict (visitor) do update set place = max(excluded.place, queues.place), has_more = 1";
 
 type Row = Record<string, Value>;
 

@@ -274,6 +274,39 @@ test("a verdict of an event whose file is gone ends no event that has its number
   expect(await disk.claim(3)).toHaveLength(2);
 });
 
+test("a verdict of an event whose row was deleted ends no event that has its number since", async () => {
+  const disk = diskOf();
+  const visitor = stranger();
+  await disk.append(sample("payment", visitor));
+  const [late] = (await disk.claim(1)) as [DiskClaim];
+  disk.db.exec("delete from events; delete from queues");
+  await disk.append(sample("payment", visitor));
+  const [claim] = (await disk.claim(1)) as [DiskClaim];
+  expect(claim.seq).toBe(late.seq);
+
+  await disk.settle(late, DELIVERED);
+  await disk.settle(late, REJECTED);
+  expect(disk.db.prepare("select state from events").all()).toEqual([{ state: 1 }]);
+
+  await disk.settle(claim, DELIVERED);
+  expect(disk.db.prepare("select * from queues").all()).toEqual([]);
+});
+
+test("an event that is alone in its visitor's queue in a lost file is followed by those that are there", async () => {
+  const [lost, here] = [diskOf({ owner: "one" }), diskOf({ owner: "other" })];
+  const visitor = stranger();
+  const [first, second] = [sample("registration", visitor), sample("payment", visitor)];
+  await here.append(first);
+  await lost.append(second);
+  await here.store.copyFrom(lost.db);
+
+  const [claim] = (await here.claim(2)) as [DiskClaim];
+  expect(claim.event.id).toBe(first.id);
+  await here.settle(claim, DELIVERED);
+
+  expect((await here.claim(2)).map(({ event }) => event.id)).toEqual([second.id]);
+});
+
 test("a late delivery counts after the event has got another number in another file", async () => {
   const [one, other] = disksOf(["one", "other"], { ended: new Set(["one"]) });
   const here = diskOf();
