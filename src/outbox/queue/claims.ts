@@ -39,6 +39,8 @@ const MORE = 24;
 // Limits are rounded up to a multiple of this (chosen), so that few statements are prepared.
 const ROUNDED_TO = 32;
 const MOST_ROUNDS = 2;
+// Capacities have few shapes.
+const MOST_TEXTS = 400;
 
 /** What there is to do before a claim, by the negative step of its row among the candidates. */
 const [HAS_NEW, HAS_RESTED, HAS_LEFT, TIME] = [-4, -3, -2, -1];
@@ -97,6 +99,7 @@ export function createClaims(
     const shape = scans.map((scan) => `${scan.newestFirst} ${scan.newWithinMs} ${roundedLimit(scan)}`);
     const key = [scope.condition, ...shape].join();
     const text = texts.get(key) ?? [...flags(), ...scans.map(selectOf)].join(" union all ");
+    if (texts.size >= MOST_TEXTS) texts.clear();
     texts.set(key, text);
     const candidates = await database.rows<Candidate>(
       text,

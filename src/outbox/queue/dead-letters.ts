@@ -6,7 +6,7 @@ import { UNTRIED } from "../outbox.js";
 import type { Chores } from "./chores.js";
 import { type Counts, changeOf } from "./counts.js";
 import type { Database, Scope } from "./database.js";
-import { contentsOf, DEAD, dataOf, type EventRow, eventOf, inState, marks, seqsOf } from "./rows.js";
+import { contentsOf, DEAD, dataOf, type EventRow, eventOf, inState, marks } from "./rows.js";
 import type { Ends } from "./settle.js";
 
 const REVIVED_AT_ONCE = 50;
@@ -83,7 +83,7 @@ export function createDeadLetters(
             `select e.* from ${events} e where ${text} order by at_ms, seq limit 1${words.forUpdate}`,
             values,
           );
-          await ends.forget(tx, seqsOf(found), "'discarded'");
+          await ends.forget(tx, found, "'discarded'");
           return found;
         }),
       (found) => found.map((row) => buried(row, -1)),

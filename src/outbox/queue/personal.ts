@@ -55,13 +55,13 @@ export function createPersonal(
         const unqueued = `select seq from ${events} where ${isFound} and state <> ${QUEUED}`;
         // Waits until events that are getting places have them.
         await queues.lockEvents(tx, seqsOf(await tx.rows(unqueued, values)));
-        const rows = await tx.rows(`select seq, visitor from ${events} where ${isFound}`, values);
+        const rows = await tx.rows(`select seq, id, visitor from ${events} where ${isFound}`, values);
         const locked = await queues.lock(tx, rows);
         const underWay = [...locked.values()].filter((queue) => queue.claimed_by).map(({ head }) => head);
         // It says nothing about its endpoint: see unanswered.ts.
         const reason = `case state when ${SCHEDULED} then 'cancelled' else 'erased' end`;
-        const seqs = seqsOf(rows).filter((seq) => !underWay.includes(seq));
-        const number = await ends.forget(tx, seqs, reason);
+        const erased = rows.filter(({ seq }) => !underWay.includes(seq));
+        const number = await ends.forget(tx, erased, reason);
         await queues.refresh(tx, locked);
         return number;
       });

@@ -154,7 +154,7 @@ export function createQueue(
       if (row?.state === DONE && row.reason === "cancelled") return { outcome: "cancelled" };
       const isNew = row?.state === NEW && notBeforeOf(eventOf(row)) !== undefined;
       if (!row || !(isNew || row.state === SCHEDULED)) return { outcome: "sent" };
-      await ends.forget(tx, [row.seq], "'cancelled'");
+      await ends.forget(tx, [row], "'cancelled'");
       const change = changeOf(eventOf(row, {}), isNew ? "queued" : "scheduled", -1);
       return { outcome: "cancelled", change };
     };
@@ -178,12 +178,12 @@ export function createQueue(
     hold: (limit: number): Promise<number> =>
       database.transaction(async (tx) => {
         const rows = await tx.rows(
-          `select seq, visitor from ${events}
+          `select seq, id, visitor from ${events}
            where ${scope.condition} and state = ${QUEUED} and kind = ${PAYMENT} order by seq limit ${limit}`,
         );
         if (rows.length === 0) return 0;
         const locked = await queues.lock(tx, rows);
-        await ends.bury(tx, seqsOf(rows), { ...HELD, attempts: 0 });
+        await ends.bury(tx, rows, { ...HELD, attempts: 0 });
         await queues.refresh(tx, locked);
         return rows.length;
       }),

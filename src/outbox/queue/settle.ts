@@ -5,7 +5,7 @@ import type { Database, Statements } from "./database.js";
 import type { Settled, Settlement, UnderWay } from "./leases.js";
 import type { createQueues, QueueRow } from "./queues.js";
 import { RESTING, rankOf } from "./ranks.js";
-import { asciiJson, DEAD, DONE, forLength, marks, QUEUED, seqsOf } from "./rows.js";
+import { asciiJson, DEAD, DONE, type EventRow, forLength, marks, QUEUED, seqsOf } from "./rows.js";
 
 export type Ends = ReturnType<typeof createEnds>;
 
@@ -20,6 +20,12 @@ export function deathOf({ type: _, ...death }: AnyDeath): string {
 /** What the column `size` has for a dead letter, by what it had for the event. */
 export const deathSizeOf = (size: number, death: AnyDeath): number => size + deathOf(death).length;
 
+/** A row that an event leaves. Its number may be another's since, if the row was deleted by hand. */
+type Ended = Pick<EventRow, "seq" | "id">;
+
+const areThese = (rows: readonly Ended[]) => `seq in (${marks(rows)}) and id in (${marks(rows)})`;
+const valuesOf = (rows: readonly Ended[]) => [...seqsOf(rows), ...rows.map(({ id }) => id)];
+
 /** Gives events up, and forgets them. Their queues are as they were. */
 export function createEnds({ words }: Pick<Database, "words">, rememberMs: number) {
   const { events, now } = words;
@@ -27,16 +33,16 @@ export function createEnds({ words }: Pick<Database, "words">, rememberMs: numbe
     (kind) => `when ${priorityOf(kind)} then ${Math.min(rowOf(kind).remembered.ms, rememberMs)}`,
   ).join(" ");
   /** By the reason. */
-  const forgetting: Record<string, (seqs: readonly number[]) => string> = {};
+  const forgetting: Record<string, (rows: readonly Ended[]) => string> = {};
 
   return {
     /** Makes dead letters of queued events. */
-    bury(tx: Statements, seqs: readonly number[], death: AnyDeath): Promise<unknown> {
+    bury(tx: Statements, rows: readonly Ended[], death: AnyDeath): Promise<unknown> {
       const json = deathOf(death);
       return tx.write(
         `update ${events} set state = ${DEAD}, at_ms = ${now}, reason = ?, death = ?, size = size + ?
-         where seq in (${marks(seqs)}) and state = ${QUEUED}`,
-        [death.reason, json, json.length, ...seqs],
+         where ${areThese(rows)} and state = ${QUEUED}`,
+        [death.reason, json, json.length, ...valuesOf(rows)],
       );
     },
     /**
@@ -46,15 +52,15 @@ export function createEnds({ words }: Pick<Database, "words">, rememberMs: numbe
      * @param reason SQL: why each is `DONE`; `null`: it was delivered. It sees the row as it was.
      * @returns to how many rows.
      */
-    async forget(tx: Statements, seqs: readonly number[], reason: string): Promise<number> {
-      if (seqs.length === 0) return 0;
+    async forget(tx: Statements, rows: readonly Ended[], reason: string): Promise<number> {
+      if (rows.length === 0) return 0;
       forgetting[reason] ??= forLength(
         (list) => `update ${events} set reason = ${reason}, state = ${DONE},
            at_ms = case when created_at > ${now} then created_at else ${now} end + case kind ${lasts} end,
            visitor = '', alias = null, alias_2 = null, data = '', size = 0, amount = null, history = null, death = null
-         where seq in (${marks(list)}) and state <= ${DEAD}`,
+         where ${areThese(list)} and state <= ${DEAD}`,
       );
-      return tx.write(forgetting[reason](seqs), seqs);
+      return tx.write(forgetting[reason](rows), valuesOf(rows));
     },
   };
 }
@@ -76,14 +82,14 @@ export function createSettle(
   /** The same event stays its visitor's head. */
   async function keep(
     tx: Statements,
-    { seq, visitor, endpoint, dueAt, history }: Settled,
+    { seq, visitor, endpoint, dueAt, history, event }: Settled,
     verdict: Verdict & { type: "retry" | "release" },
     { urgency }: QueueRow,
   ): Promise<void> {
     const isRetry = verdict.type === "retry";
     if (isRetry) {
-      const values = [asciiJson(verdict.history), seq];
-      await tx.write(`update ${events} set interrupted = 0, history = ? where seq = ?`, values);
+      const values = [asciiJson(verdict.history), seq, event.id];
+      await tx.write(`update ${events} set interrupted = 0, history = ? where seq = ? and id = ?`, values);
     }
     const wasTried = (isRetry ? verdict.history : history).triedAt > 0;
     const turn = isRetry && verdict.inMs > 0 ? RESTING : rankOf(urgency, wasTried, endpoint);
@@ -109,25 +115,24 @@ export function createSettle(
     // One that was retried meanwhile may be in another queue.
     const moved = rows.filter(({ visitor }) => visitor && !locked.has(visitor));
     for (const [visitor, queue] of await queues.lock(tx, moved)) locked.set(visitor, queue);
-    const [delivered, skipped]: [number[], number[]] = [[], []];
+    const [delivered, skipped, dead]: [Ended[], Ended[], Ended[]] = [[], [], []];
     const left = new Set<string>();
-    const dead: number[] = [];
     const effects: Effect[] = [];
     for (const [claim, verdict] of settled) {
       const { seq, event } = claim;
       const isOwn = owned.has(claim);
-      // In a file that has replaced a damaged one, its number may be another event's.
+      // In another file, or if its row was deleted, its number may be another event's.
       const row = rows.find((row) => row.seq === seq && row.id === event.id);
       if (verdict.type === "delivered") {
         // A delivery counts even if another process has the event by now.
         const isOpen = row?.state === QUEUED || (row?.state === DEAD && row.reason === "unconfirmed");
         if (isOwn || isOpen) {
-          (verdict.isSkipped ? skipped : delivered).push(seq);
+          (verdict.isSkipped ? skipped : delivered).push({ seq, id: event.id });
           left.add(row?.visitor ?? claim.visitor);
         }
       } else if (isOwn && verdict.type === "dead") {
-        await ends.bury(tx, [seq], verdict);
-        dead.push(seq);
+        dead.push({ seq, id: event.id });
+        await ends.bury(tx, dead.slice(-1), verdict);
         left.add(claim.visitor);
       } else if (isOwn && (verdict.type === "retry" || verdict.type === "release")) {
         await keep(tx, claim, verdict, locked.get(claim.visitor) as QueueRow);
@@ -137,7 +142,7 @@ export function createSettle(
     }
     await ends.forget(tx, delivered, "null");
     await ends.forget(tx, skipped, "'skipped'");
-    await queues.refresh(tx, locked, left, new Set([...delivered, ...skipped, ...dead]));
+    await queues.refresh(tx, locked, left, new Set(seqsOf([...delivered, ...skipped, ...dead])));
     return effects;
   };
 }

@@ -67,12 +67,12 @@ export function createUpkeep(
 
   /**
    * Repairs `queues`, which is wrong after rows were deleted by hand: queues without their head, and
-   * events without a queue. Looks at some visitors at a time.
+   * events without a queue, or in one that does not know of them. Looks at some visitors at a time.
    */
   async function repair(): Promise<void> {
     const page = (columns: string, from: string) =>
       `(select ${columns} from ${from} visitor > ? order by visitor limit ${VISITORS_AT_ONCE}) as p`;
-    const queuesPage = page("visitor, head", `${table} where`);
+    const queuesPage = page("visitor, head, has_more", `${table} where`);
     const eventsPage = page("distinct visitor", `${events} where state = ${QUEUED} and`);
     const lastOf = (from: string) => `select max(visitor) as last, count(*) as number from ${from}`;
     const pages = await database.rows<{ last: string; number: number }>(
@@ -83,8 +83,11 @@ export function createUpkeep(
       `select p.visitor from ${queuesPage}
        left join ${events} e on e.seq = p.head and e.state = ${QUEUED} and e.visitor = p.visitor where e.seq is null
        union
-       select p.visitor from ${eventsPage} left join ${table} q on q.visitor = p.visitor where q.visitor is null`,
-      [lookedUntil, lookedUntil],
+       select p.visitor from ${eventsPage} left join ${table} q on q.visitor = p.visitor where q.visitor is null
+       union
+       select p.visitor from ${queuesPage}
+       join ${events} e on e.visitor = p.visitor and e.state = ${QUEUED} and e.seq <> p.head where p.has_more = 0`,
+      [lookedUntil, lookedUntil, lookedUntil],
     );
     const full = pages.filter(({ number }) => number === VISITORS_AT_ONCE);
     lookedUntil = full.map(({ last }) => last).sort()[0] ?? "";
@@ -106,7 +109,11 @@ export function createUpkeep(
           rows.flatMap(({ visitor, destination, last }) => [visitor, destination, last]),
         );
       }
-      await queues.refresh(tx, await queues.lock(tx, wrong));
+      const locked = await queues.lock(tx, wrong);
+      const visitors = [...locked.keys()];
+      if (visitors.length > 0)
+        await tx.write(`update ${table} set has_more = 1 where visitor in (${marks(visitors)})`, visitors);
+      await queues.refresh(tx, locked);
     });
 
   return {

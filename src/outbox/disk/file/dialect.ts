@@ -3,8 +3,8 @@ import { byVersion, statementsTo, type Types, tableWith } from "../../queue/tabl
 import { type Database as Connection, transactionsOf } from "./sqlite.js";
 
 const TYPES: Types = {
-  // Not `autoincrement`, which writes a page more for each pass: if the last row is deleted, its
-  // number is given again, and so a claim goes by its event's id, too.
+  // Not `autoincrement`, which writes a page more for each pass. If the last row is deleted, its
+  // number is given again: so a verdict looks at its event's id, too.
   SEQUENCE: "integer primary key",
   NUMBER: "integer",
   SMALL: "integer",

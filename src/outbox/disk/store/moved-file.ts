@@ -15,8 +15,7 @@ const ENDS = [
 const OR_END = `on conflict (destination, id) do update set ${ENDS.map((name) => `${name} = excluded.${name}`).join(", ")}
   where excluded.state >= ${DEAD} and events.state < excluded.state`;
 
-const OR_LONGER =
-  "on conflict (visitor) do update set place = max(excluded.place, queues.place), has_more = 1";
+const OR_LONGER = "on conflict (visitor) do update set place = max(excluded.place, queues.place)";
 
 type Row = Record<string, Value>;
 
@@ -47,6 +46,8 @@ export async function copyInto(database: SqliteDatabase, lost: Connection): Prom
 
   await copy("events", "seq", 0, OR_END);
   await copy("queues", "visitor", "", OR_LONGER);
+  // Events of both files may be in one queue.
+  await database.write("update queues set has_more = 1");
   // Its visitor has another queue here: no claim says that the attempt is under way.
   const underWay = lost.prepare(
     `select e.destination, e.id from queues q join events e on e.seq = q.head
