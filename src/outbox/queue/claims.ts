@@ -81,6 +81,7 @@ export function createClaims(
     flag(TIME, "(select 1 as one) as always"),
   ];
 
+  /** By the scans' shapes. */
   const texts = new Map<string, string>();
 
   // The limit is part of the text: if it were bound, SQLite would plan the statement anew for each.

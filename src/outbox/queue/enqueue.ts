@@ -194,12 +194,13 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
     });
     let found = await (isNew ? insert(tx, written) : update(tx, batch, written));
     const ids = coming.map(({ id }) => id);
-    // Of two in one batch, the first is stored.
+    // What was there is not returned, nor the number of a visitor's clicks.
     if (found.length < batch.length || coming.some(({ kind }) => kind === "click")) {
       found = [];
       for (const destination of new Set(coming.map((event) => event.destination)))
         found.push(...(await tx.rows<Found>(lookUp(ids), [destination, ...ids])));
     }
+    // Of two in one batch, the first is stored.
     const rows = new Map(found.map((row) => [`${row.destination} ${row.id} ${row.report}`, row]));
     const stored = batch.map(({ event, report }) => {
       const name = `${event.destination} ${event.id} ${report}`;

@@ -104,8 +104,8 @@ export function createUpkeep(
       if (rows.length > 0) {
         // A head that no event has: `refresh` finds the right one.
         await tx.write(
-          `insert into ${table} (visitor, destination, head, urgency, endpoint, tried, turn, due_at, has_more, place)
-           values ${marks(rows, `(?, ?, 0, 1, 0, 0, ${RESTING}, 0, 1, ?)`)} ${words.orIgnore("visitor")}`,
+          `insert into ${table} (visitor, destination, head, urgency, endpoint, tried, turn, due_at, place)
+           values ${marks(rows, `(?, ?, 0, 1, 0, 0, ${RESTING}, 0, ?)`)} ${words.orIgnore("visitor")}`,
           rows.flatMap(({ visitor, destination, last }) => [visitor, destination, last]),
         );
       }
