@@ -136,6 +136,21 @@ test("the number of events, whenever it is counted, is never less than what wait
   );
 });
 
+test("an outbox refuses no event because the server counted others before their receipts came", async () => {
+  const stored = Array.from({ length: 5 }, () => storedChange(sample("click"), Date.now()));
+  const counts = createCounts(async () => stored, new Scope(DESTINATION));
+  // Its server commits, and counts; the answers come in the other order.
+  await counts.during(counts.take, () => stored);
+  const makeSpace = createBound({
+    ...{ maxEvents: 8, counts },
+    shed: () => Promise.reject(new Error("there is space")),
+    onShed: () => {},
+  });
+  const payment = sample("payment");
+
+  expect(await makeSpace([payment])).toEqual(new Set([payment]));
+});
+
 test("an outbox neither sheds nor refuses an event because the server counted meanwhile", async () => {
   const clicks = Array.from({ length: 8 }, () => sample("click"));
   const added = clicks.map((event) => storedChange(event, Date.now()));
