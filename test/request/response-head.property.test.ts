@@ -68,6 +68,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(fc.constant("redirect"), fc.constantFrom("/elsewhere")),
 );
 
+/** The hold lets out what Node would lose. */
+const LEAVES_AS_IT_IS_CUT: Step[] = [["write", "", CALLBACK], ["destroy"], ["end"], ["end", "", CALLBACK]];
+
 /** What one visitor's script does, and what its handler sees. */
 interface Played {
   readonly script: readonly Step[];
@@ -213,14 +216,16 @@ describe.each(eachExpress)("on $name", ({ express }) => {
             ([method, chunk]) => !storesAtOnce || method !== "end" || isChunk(chunk),
           );
           const [seen, expected] = [await tracked(script), await plain(script)];
-          // Node itself keeps a part for a tick, and loses it then. With the hold it may leave; without
-          // it, how much has left is chance.
+          // Node itself keeps a part for a tick, and loses it then. With the hold it may leave, and a
+          // later `end` calls back, because the response is finished. Without the hold, how much has
+          // left is chance.
           const isCut = script.some(([method]) => method === "destroy");
           const isLess = !storesAtOnce && expected.bytes.startsWith(seen.bytes);
           if (isCut && (isLess || seen.bytes.startsWith(expected.bytes))) seen.bytes = expected.bytes;
+          if (isCut && storesAtOnce && seen.called > expected.called) seen.called = expected.called;
           expect(seen).toEqual(expected);
         }),
-        { numRuns: isFull ? 2_000 : 300 },
+        { numRuns: isFull ? 2_000 : 300, examples: [[LEAVES_AS_IT_IS_CUT]] },
       );
     },
   );
