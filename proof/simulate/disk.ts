@@ -160,7 +160,7 @@ function latencyMs({ diskFault, random }: DiskUser): number {
 }
 
 function telling(row: () => object): Statement {
-  return { run: () => ({ changes: 0 }), get: row, all: () => [row()] };
+  return { run: () => ({ changes: 0, lastInsertRowid: 0 }), get: row, all: () => [row()] };
 }
 
 function doing(task: () => void): Statement {
@@ -168,7 +168,7 @@ function doing(task: () => void): Statement {
     ...telling(() => ({})),
     run() {
       task();
-      return { changes: 0 };
+      return { changes: 0, lastInsertRowid: 0 };
     },
   };
 }

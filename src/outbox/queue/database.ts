@@ -7,6 +7,11 @@ export interface Statements {
   rows<Row = any>(text: string, values?: readonly Value[]): Promise<Row[]>;
   /** Resolves to the number of rows that it has written. */
   write(text: string, values?: readonly Value[]): Promise<number>;
+  /**
+   * Inserts one row, and resolves to its `seq`; to 0 if it is there already. Absent if one statement
+   * with many rows is faster.
+   */
+  insertOne?(text: string, values: readonly Value[]): Promise<number>;
 }
 
 /** A statement that is yet to be run. */

@@ -140,6 +140,14 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
 
   async function insert(tx: Statements, rows: readonly Row[]): Promise<Found[]> {
     const inserted: Found[] = [];
+    if (tx.insertOne) {
+      for (const row of rows) {
+        const { destination, id, state, report } = row;
+        const seq = await tx.insertOne(insertEvents([row]), Object.values(row));
+        if (seq > 0) inserted.push({ destination, id, seq, state, report });
+      }
+      return inserted;
+    }
     for (let from = 0; from < rows.length; ) {
       let to = from;
       for (let bytes = 0; to < rows.length && bytes < MOST_BYTES; to++)

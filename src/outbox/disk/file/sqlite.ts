@@ -14,7 +14,7 @@ export interface Database {
 }
 
 export interface Statement {
-  run(...values: Value[]): { changes: number | bigint };
+  run(...values: Value[]): { changes: number | bigint; lastInsertRowid: number | bigint };
   // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
   get(...values: Value[]): any;
   // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
