@@ -92,10 +92,13 @@ export function openDatabase(engine: string, path: string): Database {
   const { emitWarning } = process;
   // A host need not read that SQLite is experimental in Node 22.
   process.emitWarning = () => {};
-  const { Database: Engine, DatabaseSync } = requireFrom(join(process.cwd(), "any.js"))(engine);
-  process.emitWarning = emitWarning;
-  // A later version of Node may drop the `Sync`.
-  return new (Engine ?? DatabaseSync)(path);
+  try {
+    const { Database: Engine, DatabaseSync } = requireFrom(join(process.cwd(), "any.js"))(engine);
+    // A later version of Node may drop the `Sync`.
+    return new (Engine ?? DatabaseSync)(path);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
 }
 
 // SQLite's primary result codes (sqlite.org/rescode.html). The words are for the package's `all`,

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createDialect } from "../../../../src/outbox/disk/file/dialect.js";
 import { openFile } from "../../../../src/outbox/disk/file/file.js";
+import { openDatabase } from "../../../../src/outbox/disk/file/sqlite.js";
 import { engine } from "../../../helpers/disk-store.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 
@@ -41,3 +42,12 @@ test.each([["columns", "setReturnArrays"], ["columns"], []] as const)(
     close();
   },
 );
+
+test("a host's warnings are told after SQLite could not be loaded or opened", () => {
+  const { emitWarning } = process;
+  const directory = scratchDirectory();
+
+  expect(() => openDatabase(join(directory, "missing.js"), ":memory:")).toThrow("Cannot find module");
+  expect(() => openDatabase(engine, directory)).toThrow();
+  expect(process.emitWarning).toBe(emitWarning);
+});
