@@ -39,7 +39,7 @@ export interface VirtualSpool {
   isDeleted: boolean;
 }
 
-const STATEMENTS_OF_A_TRANSACTION = 10;
+const STATEMENTS_OF_A_TRANSACTION = 20;
 export const SLOWEST_MS = 5_000;
 export const STUCK_MS = 30_000;
 

@@ -68,7 +68,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(fc.constant("redirect"), fc.constantFrom("/elsewhere")),
 );
 
-/** The hold lets out what Node would lose. */
+/** With the hold, this is sent. Without it, Node discards it. */
 const LEAVES_AS_IT_IS_CUT: Step[] = [["write", "", CALLBACK], ["destroy"], ["end"], ["end", "", CALLBACK]];
 
 /** What one visitor's script does, and what its handler sees. */
@@ -222,7 +222,9 @@ describe.each(eachExpress)("on $name", ({ express }) => {
           const isCut = script.some(([method]) => method === "destroy");
           const isLess = !storesAtOnce && expected.bytes.startsWith(seen.bytes);
           if (isCut && (isLess || seen.bytes.startsWith(expected.bytes))) seen.bytes = expected.bytes;
-          if (isCut && storesAtOnce && seen.called > expected.called) seen.called = expected.called;
+          const ends = script.filter(([method, ...args]) => method === "end" && args.includes(CALLBACK));
+          const more = Number(seen.called) - Number(expected.called);
+          if (isCut && more > 0 && more <= ends.length) seen.called = expected.called;
           expect(seen).toEqual(expected);
         }),
         { numRuns: isFull ? 2_000 : 300, examples: [[LEAVES_AS_IT_IS_CUT]] },

@@ -97,9 +97,10 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, scope: S
     async during<T>(work: () => Promise<T>, effect: (result: T) => readonly CountRow[]): Promise<T> {
       const before = counted;
       const result = await work();
-      // The server's numbers may have already what has come meanwhile, and lack what has left.
-      if (counted !== before) mayBeTooHigh = true;
-      for (const change of effect(result)) if (change.number > 0 || counted === before) add(change);
+      const changes = effect(result);
+      // The server may have counted what was added meanwhile, or no longer what has left.
+      if (counted !== before && changes.length > 0) mayBeTooHigh = true;
+      for (const change of changes) if (change.number > 0 || counted === before) add(change);
       return result;
     },
     /** Makes the server count. Never two at once: the answers could come in the wrong order. */

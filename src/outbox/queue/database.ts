@@ -8,8 +8,8 @@ export interface Statements {
   /** Resolves to the number of rows that it has written. */
   write(text: string, values?: readonly Value[]): Promise<number>;
   /**
-   * Inserts one row, and resolves to its `seq`; to 0 if it is there already. Absent if one statement
-   * with many rows is faster.
+   * Inserts one row. Resolves to its `seq`, or to 0 if the row is there already. Absent if one
+   * statement with many rows is faster.
    */
   insertOne?(text: string, values: readonly Value[]): Promise<number>;
 }

@@ -6,7 +6,7 @@ import { capacityOf } from "../../helpers/deliver.js";
 import { appending, DELIVERED, type Disk, diskOf, settling, someOf } from "../../helpers/disk-store.js";
 
 test.each([1, 8, 50])(
-  "storing, claiming and settling %d events takes eight statements, one more for each, and two transactions",
+  "storing, claiming and settling %d events takes eight statements, and one for each event",
   async (batch) => {
     const texts: string[] = [];
     let now = Date.now();

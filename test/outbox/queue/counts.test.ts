@@ -139,7 +139,7 @@ test("the number of events, whenever it is counted, is never less than what wait
 test("an outbox refuses no event because the server counted others before their receipts came", async () => {
   const stored = Array.from({ length: 5 }, () => storedChange(sample("click"), Date.now()));
   const counts = createCounts(async () => stored, new Scope(DESTINATION));
-  // Its server commits, and counts; the answers come in the other order.
+  // The count is answered before the receipts of what it includes.
   await counts.during(counts.take, () => stored);
   const makeSpace = createBound({
     ...{ maxEvents: 8, counts },
@@ -149,6 +149,13 @@ test("an outbox refuses no event because the server counted others before their 
   const payment = sample("payment");
 
   expect(await makeSpace([payment])).toEqual(new Set([payment]));
+});
+
+test("the server does not count again because of work that changed nothing", async () => {
+  const counts = createCounts(async () => [], new Scope(DESTINATION));
+  await counts.during(counts.take, () => []);
+
+  expect(counts.mayBeTooHigh()).toBe(false);
 });
 
 test("an outbox neither sheds nor refuses an event because the server counted meanwhile", async () => {
