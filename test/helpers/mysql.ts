@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import {
   type MysqlConnection,
   type MysqlOutbox,
@@ -7,12 +6,13 @@ import {
   mysqlOutbox,
 } from "express-affiliate/mysql";
 import mysql from "mysql2/promise";
-import { afterAll, beforeAll, describe, inject, onTestFinished, TestRunner } from "vitest";
+import { afterAll, beforeAll, describe, onTestFinished, TestRunner } from "vitest";
 import { openDatabase } from "../../src/outbox/mysql/database.js";
 import { NOW } from "../../src/outbox/mysql/sql.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { type Address, createDatabase, type MariaDb, programOfMariaDb, startMariaDb } from "./mariadb.js";
 import { isLeftOut } from "./scale.js";
+import { onShared } from "./shared-server.js";
 import { QUEUED, type Settling, type SqlDatabase, trackRequests, upkeepOf } from "./sql-database.js";
 
 export interface Database<Server extends Address = Address>
@@ -30,15 +30,8 @@ export interface Database<Server extends Address = Address>
  * as one that fails.
  */
 export function describeWithMariaDb(name: string, tests: (database: Database) => void): void {
-  describeWith<Address>(name, tests, {
-    async start() {
-      const answer = await fetch(`${inject("sharedServers")}/mariadb`);
-      if (!answer.ok) throw new Error(await answer.text());
-      const server = (await answer.json()) as Address;
-      return createDatabase(server, `tests_${randomUUID().replaceAll("-", "")}`);
-    },
-    // It goes with the server.
-  });
+  // It goes with the server.
+  describeWith<Address>(name, tests, { start: () => onShared("mariadb", createDatabase) });
 }
 
 /**

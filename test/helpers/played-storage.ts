@@ -1,3 +1,4 @@
+import { recordingOutbox } from "express-affiliate/testing";
 import { createDurable, type DurableStorage } from "../../src/outbox/durable.js";
 import type { Claim } from "../../src/outbox/outbox.js";
 import { systemClock } from "../../src/shared/clock.js";
@@ -13,14 +14,7 @@ export function overStorage(played: Partial<DurableStorage<Claim>> = {}, clock =
     look: async () => {},
     cancel: async () => "unknown",
     personal: { async *pages() {}, remove: async () => 0 },
-    deadLetters: {
-      list: async () => [],
-      retry: async () => false,
-      retryAll: async () => 0,
-      discard: async () => false,
-      sums: async () => [],
-      ids: async () => [],
-    },
+    deadLetters: recordingOutbox().deadLetters,
     ...played,
   };
   return createDurable(storage, { name: "played", maxMemoryBytes: 1_000_000, pollMs: 1_000, clock });

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import {
   type PostgresClient,
   type PostgresOutbox,
@@ -7,11 +6,12 @@ import {
   postgresOutbox,
 } from "express-affiliate/postgres";
 import pg from "pg";
-import { afterAll, beforeAll, describe, inject, onTestFinished, TestRunner } from "vitest";
+import { afterAll, beforeAll, describe, onTestFinished, TestRunner } from "vitest";
 import { openDatabase } from "../../src/outbox/postgres/database.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { type Address, type Cluster, createDatabase, programsOfPostgres, startCluster } from "./cluster.js";
 import { isLeftOut } from "./scale.js";
+import { onShared } from "./shared-server.js";
 import { QUEUED, type Settling, type SqlDatabase, trackRequests, upkeepOf } from "./sql-database.js";
 
 export interface Database<Server extends Address = Address>
@@ -29,15 +29,8 @@ export interface Database<Server extends Address = Address>
  * as one that fails.
  */
 export function describeWithPostgres(name: string, tests: (database: Database) => void): void {
-  describeWith<Address>(name, tests, {
-    async start() {
-      const answer = await fetch(`${inject("sharedServers")}/postgres`);
-      if (!answer.ok) throw new Error(await answer.text());
-      const server = (await answer.json()) as Address;
-      return createDatabase(server, `tests_${randomUUID().replaceAll("-", "")}`);
-    },
-    // It goes with the server.
-  });
+  // It goes with the server.
+  describeWith<Address>(name, tests, { start: () => onShared("postgres", createDatabase) });
 }
 
 /**

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 const made: string[] = [];
 
-/** A new directory, gone when the file's tests are: see test/setup/scratch.ts. */
+/** A new directory. Those who start a process or a file of tests remove it. */
 export function scratchDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "express-affiliate-"));
   made.push(directory);
