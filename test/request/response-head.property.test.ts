@@ -216,9 +216,8 @@ describe.each(eachExpress)("on $name", ({ express }) => {
             ([method, chunk]) => !storesAtOnce || method !== "end" || isChunk(chunk),
           );
           const [seen, expected] = [await tracked(script), await plain(script)];
-          // Node itself keeps a part for a tick, and loses it then. With the hold it may leave, and a
-          // later `end` calls back, because the response is finished. Without the hold, how much has
-          // left is chance.
+          // Node keeps a part for a tick, and loses it then, or not. With the hold that part may
+          // leave. Then the response is finished, and a later `end` calls back.
           const isCut = script.some(([method]) => method === "destroy");
           const isLess = !storesAtOnce && expected.bytes.startsWith(seen.bytes);
           if (isCut && (isLess || seen.bytes.startsWith(expected.bytes))) seen.bytes = expected.bytes;
