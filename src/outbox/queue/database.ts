@@ -86,7 +86,7 @@ export interface Words {
    * After an `insert`: leaves rows alone that are there already. `column` is one of the table's.
    */
   readonly orIgnore: (column: string) => string;
-  /** Whether an `insert` can return its rows. */
+  /** Whether an `insert` of many rows is to return them. */
   readonly returning: boolean;
   /** Around the columns and values of an `insert into queues`: changes rows that are there. */
   readonly queueAlias: string;
