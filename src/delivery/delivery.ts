@@ -66,6 +66,8 @@ export function createDelivery(options: DeliveryOptions) {
   }
 
   async function attempt(claim: Claim, ticket: Ticket): Promise<Verdict> {
+    // Its slot is taken. The outbox asks for what comes next first, and stores while this is sent.
+    await undefined;
     const begins = () => journal.attempt(claim.event, claim.history.attempts + 1, clock.now());
     const isAsked = referral.isDue(claim.event);
     if (isAsked) begins();

@@ -43,16 +43,18 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
   }
 
   async function claimAndDeliver(to: Deliver): Promise<void> {
-    wokenMeanwhile = false;
     try {
-      const { limit, lanes } = to.capacity();
-      // An attempt keeps its slot until its verdict is stored: only then can its visitor's next
-      // event be claimed, and that may be the most urgent.
-      const capacity = { lanes, limit: store.isInOrder ? limit : limit - settling };
-      if (!stopping && capacity.limit > 0 && capacity.lanes.length > 0) {
+      do {
+        wokenMeanwhile = false;
+        const { limit, lanes } = to.capacity();
+        // An attempt keeps its slot until its verdict is stored: only then can its visitor's next
+        // event be claimed, and that may be the most urgent.
+        const capacity = { lanes, limit: store.isInOrder ? limit : limit - settling };
+        if (stopping || capacity.limit <= 0 || capacity.lanes.length === 0) break;
         const claimed = store.claim(capacity);
         for (const claim of claimed instanceof Promise ? await claimed : claimed) void deliverOne(claim, to);
-      }
+        // These have their slots, and are sent a microtask later: see `attempt` in delivery.ts.
+      } while (wokenMeanwhile && store.isInOrder);
     } catch (error) {
       harmless(() => onError(error));
     }

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Claim, Verdict } from "../../src/outbox/outbox.js";
-import { UNTRIED } from "../../src/outbox/outbox.js";
+import { type Claim, UNTRIED, type Verdict } from "../../src/outbox/outbox.js";
 import { type ClaimSource, createRelay } from "../../src/outbox/relay.js";
 import { delivering, deliveringAll } from "../helpers/deliver.js";
-import { makeEvent } from "../helpers/virtual-delivery.js";
+import { makeEvent, startDelivery } from "../helpers/virtual-delivery.js";
 
 const turns = async (count = 5) => {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -132,12 +131,12 @@ it.each([
   {
     when: "once its verdict is stored: what waited behind may be the most urgent then",
     isInOrder: false,
-    expected: ["claim 2", "settle", "settle", "stored", "claim 1", "stored", "claim 2"],
+    expected: "claim 2, send, claim 1, send, settle, settle, stored, claim 1, stored, claim 2",
   },
   {
-    when: "with its verdict from a store in order, and not again once that is stored",
+    when: "with its verdict from a store in order, before what it has is sent, and not again once that is stored",
     isInOrder: true,
-    expected: ["claim 2", "settle", "settle", "claim 2", "stored", "stored"],
+    expected: "claim 2, claim 1, send, send, settle, settle, claim 2, stored, stored",
   },
 ])("the relay claims for a slot $when", async ({ isInOrder, expected }) => {
   const happened: string[] = [];
@@ -148,20 +147,30 @@ it.each([
     isInOrder,
     async claim({ limit }) {
       happened.push(`claim ${limit}`);
-      return waiting.splice(0, limit);
+      await turns(1);
+      return waiting.splice(0, 1);
     },
     settle() {
       happened.push("settle");
       return new Promise<void>((resolve) => stored.push(resolve));
     },
   };
+  let slots = 2;
   const deliver = delivering(
-    () => new Promise((resolve) => attempts.push(resolve)),
-    () => 2 - attempts.length,
+    async () => {
+      slots--;
+      await undefined;
+      happened.push("send");
+      return new Promise((resolve) => attempts.push(resolve));
+    },
+    () => slots,
   );
-  startRelay(store, deliver);
+  const relay = startRelay(store, deliver);
+  await turns(1);
+  relay.wake();
   await turns();
-  for (const end of attempts.splice(0)) end({ type: "delivered" });
+  slots = 2;
+  for (const end of attempts) end({ type: "delivered" });
   await turns();
   for (const resolve of stored) {
     happened.push("stored");
@@ -169,7 +178,15 @@ it.each([
     await turns();
   }
 
-  expect(happened).toEqual(expected);
+  expect(happened.join(", ")).toBe(expected);
+});
+
+it("an event that is handed over has its slot at once, and is sent after that", async () => {
+  const { delivery, service } = startDelivery();
+  void delivery.deliver(live(1));
+  expect([delivery.capacity().limit, service.sent.length]).toEqual([7, 0]);
+  await turns(1);
+  expect(service.sent).toHaveLength(1);
 });
 
 it("the relay has the last verdict before it is stored, and reports none that is not", async () => {

@@ -26,8 +26,6 @@ const NOTHING_KNOWN: Done = {
 };
 
 const BATCH = 200;
-// The thread works on one, and finds the next when it is done.
-const BATCHES = 2;
 const RESTART_MS = 1_000;
 const LONGEST_START_MS = 10_000;
 const LONGEST_END_MS = 5_000;
@@ -119,14 +117,13 @@ export function openLink(
   }
 
   function schedule(): void {
-    if (scheduled || asked.length >= BATCHES || waiting.length === 0) return;
+    if (scheduled || asked.length > 0 || waiting.length === 0) return;
     scheduled = true;
     // A tick later: the claim that follows a verdict goes with it, in one transaction.
     setImmediate(() =>
       setImmediate(() => {
         scheduled = false;
-        if (waiting.length > 0) send();
-        schedule();
+        if (asked.length === 0 && waiting.length > 0) send();
       }),
     );
   }
@@ -195,7 +192,9 @@ export function openLink(
         if (isClosed) return reject(closed("diskOutbox"));
         if (refusing) return reject(refusing);
         waiting.push({ call, resolve, reject });
-        schedule();
+        // It comes a tick after the verdict before it, and nothing follows it.
+        if (call.name === "claim" && asked.length === 0) send();
+        else schedule();
       });
     },
     /**
