@@ -53,7 +53,8 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
         if (stopping || capacity.limit <= 0 || capacity.lanes.length === 0) break;
         const claimed = store.claim(capacity);
         for (const claim of claimed instanceof Promise ? await claimed : claimed) void deliverOne(claim, to);
-        // These have their slots, and are sent a microtask later: see `attempt` in delivery.ts.
+        // These have their slots, and are sent a microtask later (`attempt` in delivery.ts): a store
+        // that is far away is at work meanwhile.
       } while (wokenMeanwhile && store.isInOrder);
     } catch (error) {
       harmless(() => onError(error));

@@ -34,17 +34,11 @@ function plainStore({ asynchronous = false, waiting = [] as Claim[] } = {}) {
   return { store, settled, limits, waiting };
 }
 
-const unheard = (error: unknown): void => {
-  throw error;
-};
+const unheard = (error: unknown): unknown => Promise.reject(error);
 
 const oneAtATime = deliveringAll(() => 1);
 
-function startRelay(
-  store: ClaimSource<Claim>,
-  deliver = deliveringAll(),
-  onError: (error: unknown) => unknown = unheard,
-) {
+function startRelay(store: ClaimSource<Claim>, deliver = deliveringAll(), onError = unheard) {
   const relay = createRelay(store, onError);
   relay.start(deliver);
   return relay;
@@ -70,10 +64,8 @@ describe.each([
   it("claims once a turn, however often it is woken, and not at all without capacity", async () => {
     const { store, limits } = plainStore({ asynchronous });
     let limit = 0;
-    const relay = startRelay(
-      store,
-      deliveringAll(() => limit),
-    );
+    const limited = deliveringAll(() => limit);
+    const relay = startRelay(store, limited);
     await turns(50);
     expect(limits).toEqual([]);
     limit = 8;
@@ -93,10 +85,7 @@ describe.each([
   it("gives an event up whose `deliver` breaks its word and rejects: how far it got is unknown", async () => {
     const { store, settled } = plainStore({ asynchronous, waiting: [live(1), live(2)] });
     const errors: unknown[] = [];
-    const broken = delivering(
-      () => Promise.reject(new Error("broken")),
-      () => 1,
-    );
+    const broken = { ...oneAtATime, deliver: () => Promise.reject(new Error("broken")) };
     startRelay(store, broken, (error) => errors.push(error));
     await turns(10);
     expect(settled).toEqual(Array(2).fill({ type: "dead", reason: "unconfirmed", attempts: 3 }));
@@ -106,16 +95,13 @@ describe.each([
   it("goes on at the next wake when a claim or a verdict could not be written down", async () => {
     const { store, settled } = plainStore({ asynchronous, waiting: [live(1), live(2)] });
     const errors: unknown[] = [];
+    const fail = (): never => {
+      throw new Error("disk");
+    };
     let trouble = 2;
     const degraded: ClaimSource<Claim> = {
-      claim: (capacity) => {
-        if (trouble-- > 1) throw new Error("disk");
-        return store.claim(capacity);
-      },
-      settle: (claim, verdict) => {
-        if (trouble-- === 0) throw new Error("disk");
-        return store.settle(claim, verdict);
-      },
+      claim: (capacity) => (trouble-- > 1 ? fail() : store.claim(capacity)),
+      settle: (claim, verdict) => (trouble-- === 0 ? fail() : store.settle(claim, verdict)),
     };
     const relay = startRelay(degraded, oneAtATime, (error) => errors.push(error));
     await turns(10);
@@ -194,11 +180,7 @@ it("the relay has the last verdict before it is stored, and reports none that is
   const told: unknown[] = [];
   const settle = () => new Promise<boolean>((resolve) => (end = resolve));
   const waiting = [live(1)];
-  const deliver = delivering(
-    async () => ({ type: "delivered" }),
-    undefined,
-    (event) => told.push(event),
-  );
+  const deliver = { ...deliveringAll(), settled: (event: unknown) => told.push(event) };
   const relay = startRelay({ claim: () => waiting.splice(0), settle }, deliver);
   await turns();
   expect(relay.idle).toBe(false);

@@ -32,9 +32,9 @@ const LONGEST_END_MS = 5_000;
 
 /**
  * Starts the outbox's thread, and waits until it has opened its file, so that a problem shows at
- * the start. From then on the main thread never waits. The calls of one tick go out together. If the
- * thread ends by itself, another one goes on with what is `underWay`. It keeps no process alive but
- * while it has something to answer.
+ * the start. From then on the main thread never waits. The calls of one tick go out together, once
+ * those before them are answered. If the thread ends by itself, another one goes on with what is
+ * `underWay`. It keeps no process alive but while it has something to answer.
  *
  * @throws OutboxError
  */
