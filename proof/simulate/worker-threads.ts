@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
 import { createRequire, isBuiltin } from "node:module";
 import { createContext, Script } from "node:vm";
+import { noteStall } from "./checks.js";
 import { threadOf } from "./clock.js";
 import { giveHost, hostOf } from "./host.js";
 import { theClock } from "./machine.js";
@@ -54,6 +55,7 @@ const nothing = new Script("0");
 const ownRequire = createRequire(import.meta.url);
 // Waiting for a lock in steps of milliseconds would take as many turns.
 const SHORTEST_SLEEP_MS = 500;
+const SEEMS_DEAD_MS = 2_000;
 
 export class Worker extends EventEmitter {
   readonly #clock = theClock();
@@ -65,6 +67,7 @@ export class Worker extends EventEmitter {
     () => this.#busyUntil > this.#clock.monotonic(),
   );
   readonly #end = (error: Error) => this.#terminate(() => this.emit("error", error));
+  readonly #startedAt = this.#clock.monotonic();
   #busyUntil = 0;
 
   constructor(source: string, { workerData }: { workerData: Data }) {
@@ -99,6 +102,10 @@ export class Worker extends EventEmitter {
     if (!this.#thread.isAlive) return;
     this.#thread.isAlive = false;
     this.#host.threads.delete(this.#end);
+    // One after the other: its lock is away for so long that others think the process dead.
+    const isFurther =
+      this.#host.threadsStarted > 1 && this.#clock.monotonic() - this.#startedAt < SEEMS_DEAD_MS;
+    if (isFurther) noteStall(this.#process, this.#clock.monotonic());
     this.#clock.soon(this.#process, tell);
   }
 

@@ -66,8 +66,10 @@ export function createDelivery(options: DeliveryOptions) {
   }
 
   async function attempt(claim: Claim, ticket: Ticket): Promise<Verdict> {
-    // Its slot is taken. The outbox asks for what comes next first, and stores while this is sent.
+    // Its slot is taken. The disk outbox first asks for the next events: its thread works while this
+    // one is sent.
     await undefined;
+    if (stopped) return { type: "release" };
     const begins = () => journal.attempt(claim.event, claim.history.attempts + 1, clock.now());
     const isAsked = referral.isDue(claim.event);
     if (isAsked) begins();

@@ -8,7 +8,10 @@ export interface ClaimSource<C extends Claim> {
   claim(capacity: Capacity): readonly C[] | Promise<readonly C[]>;
   /** Resolves to `false` if the verdict had no effect: then listeners are not called. */
   settle(claim: C, verdict: Verdict): void | Promise<void> | Promise<boolean>;
-  /** Whether a claim that is asked for after a verdict sees what the verdict did. */
+  /**
+   * Whether a claim that is asked for after a verdict sees what the verdict did. Such a store answers
+   * a claim in a later tick.
+   */
   readonly isInOrder?: boolean | undefined;
 }
 
@@ -30,7 +33,7 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
   });
 
   // Once a tick, after its I/O: the host's response goes first, and events that come together share
-  // a claim.
+  // a claim. A claim that follows a claim waits for no tick.
   function wake(): void {
     if (stopping) endIfIdle();
     // Two claims at once would count the same capacity.
@@ -53,8 +56,8 @@ export function createRelay<C extends Claim>(store: ClaimSource<C>, onError: (er
         if (stopping || capacity.limit <= 0 || capacity.lanes.length === 0) break;
         const claimed = store.claim(capacity);
         for (const claim of claimed instanceof Promise ? await claimed : claimed) void deliverOne(claim, to);
-        // These have their slots, and are sent a microtask later (`attempt` in delivery.ts): a store
-        // that is far away is at work meanwhile.
+        // What was claimed has its slots, and is sent a microtask later (`attempt` in delivery.ts). So
+        // the store's thread is at work on the next claim meanwhile.
       } while (wokenMeanwhile && store.isInOrder);
     } catch (error) {
       harmless(() => onError(error));

@@ -120,7 +120,7 @@ it.each([
     expected: "claim 2, send, claim 1, send, settle, settle, stored, claim 1, stored, claim 2",
   },
   {
-    when: "with its verdict from a store in order, before what it has is sent, and not again once that is stored",
+    when: "with its verdict from a store in order, before the claimed events are sent, and not again once the verdict is stored",
     isInOrder: true,
     expected: "claim 2, claim 1, send, send, settle, settle, claim 2, stored, stored",
   },
@@ -167,7 +167,7 @@ it.each([
   expect(happened.join(", ")).toBe(expected);
 });
 
-it("an event that is handed over has its slot at once, and is sent after that", async () => {
+it("an event that is handed over has its slot at once, and is sent a microtask later", async () => {
   const { delivery, service } = startDelivery();
   void delivery.deliver(live(1));
   expect([delivery.capacity().limit, service.sent.length]).toEqual([7, 0]);

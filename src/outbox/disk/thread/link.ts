@@ -33,8 +33,9 @@ const LONGEST_END_MS = 5_000;
 /**
  * Starts the outbox's thread, and waits until it has opened its file, so that a problem shows at
  * the start. From then on the main thread never waits. The calls of one tick go out together, once
- * those before them are answered. If the thread ends by itself, another one goes on with what is
- * `underWay`. It keeps no process alive but while it has something to answer.
+ * those before them are answered. A claim goes at once if nothing is unanswered. If the thread ends
+ * by itself, another one goes on with what is `underWay`. It keeps no process alive but while it has
+ * something to answer.
  *
  * @throws OutboxError
  */
@@ -146,7 +147,9 @@ export function openLink(
     if (reply.type === "looked") return;
     const answered = asked.shift();
     for (const [nth, result] of reply.results.entries()) answered?.[nth]?.resolve(result);
-    schedule();
+    // What waits for a turn waits for a claim, or for more.
+    if (waiting.length >= BATCH || waiting.some(({ call }) => call.name === "claim")) send();
+    else schedule();
     rest();
   }
 
@@ -192,7 +195,7 @@ export function openLink(
         if (isClosed) return reject(closed("diskOutbox"));
         if (refusing) return reject(refusing);
         waiting.push({ call, resolve, reject });
-        // It comes a tick after the verdict before it, and nothing follows it.
+        // The verdicts before it are waiting already, and go with it.
         if (call.name === "claim" && asked.length === 0) send();
         else schedule();
       });

@@ -1,14 +1,16 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Worker } from "node:worker_threads";
+import { MessagePort, type Worker } from "node:worker_threads";
 import type { OutboxEvent } from "express-affiliate";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { diskOutbox } from "../../../../src/outbox/disk/disk-outbox.js";
 import { createOwnerLocks } from "../../../../src/outbox/disk/file/owner-locks.js";
 import { lineOf } from "../../../../src/outbox/disk/spool/spool-files.js";
+import type { Call } from "../../../../src/outbox/disk/store/calls.js";
 import { openLink } from "../../../../src/outbox/disk/thread/link.js";
 import { until } from "../../../contract/recorder.js";
 import { sample } from "../../../contract/samples.js";
+import { capacityOf } from "../../../helpers/deliver.js";
 import { appending, engine, openDisk, someOf } from "../../../helpers/disk-store.js";
 import { endWorker } from "../../../helpers/ending-worker.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
@@ -110,29 +112,54 @@ test("the disk outbox leaves its file closed though it was still storing what an
   expect(readdirSync(directory).sort()).toEqual(["outbox.db", spool]);
 });
 
-function linkOf() {
+const POISON = { ...sample("payment"), createdAt: "no time" as never };
+
+function linkOf(directory = scratchDirectory()) {
   const limits = { maxBytes: 2 ** 26, maxDeadLetters: 10, rememberMs: 60_000, leaseMs: 60_000 };
   return openLink(
-    { path: join(scratchDirectory(), "outbox.db"), engine, owner: "me", ...limits },
+    { path: join(directory, "outbox.db"), engine, owner: "me", ...limits },
     { onDone() {}, underWay: () => [] },
   );
 }
 
-test("the disk outbox answers what it was asked just before it was closed", async () => {
+test("the disk outbox's thread is sent one batch at a time, and a claim at once", async () => {
   const link = linkOf();
-  const asking = Promise.all(someOf("payment", 600).map((event) => link.ask(appending(event))));
-  await link.close();
-  expect(new Set(await asking)).toEqual(new Set(["queued"]));
+  onTestFinished(() => link.close());
+  const messages = vi.spyOn(MessagePort.prototype, "postMessage").mock.calls;
+  const batches = () =>
+    messages.flatMap(([{ calls = [] }]) => calls.map(({ name }: Call) => name).join() || []);
+  const claim = { name: "claim", args: [capacityOf(8)] } as const;
+  const ask = () => Promise.all([appending(sample("payment")), claim].map(link.ask));
+
+  const both = [ask(), ask()];
+  expect(batches()).toEqual(["append,claim"]);
+  await Promise.all(both);
+  expect(batches()).toEqual(["append,claim", "append,claim"]);
 });
+
+test.each([
+  { first: sample("payment"), become: "fulfilled", stored: 601 },
+  { first: POISON, become: "rejected", stored: 0 },
+])(
+  "what the disk outbox was asked just before it was closed is $become if the first is",
+  async ({ first, become, stored }) => {
+    const directory = scratchDirectory();
+    const link = linkOf(directory);
+    const asking = [first, ...someOf("payment", 600)].map((event) => link.ask(appending(event)));
+    const outcomes = Promise.allSettled(asking);
+    await link.close();
+    expect(new Set((await outcomes).map(({ status }) => status))).toEqual(new Set([become]));
+    expect(openDisk(directory).db.prepare("select count(*) as number from events").get().number).toBe(stored);
+  },
+);
 
 test("the disk outbox stores nothing of what was asked before the callers have heard of a failure: it would overtake", async () => {
   const link = linkOf();
   onTestFinished(() => link.close());
   const append = (event: OutboxEvent) => link.ask(appending(event));
   const events = someOf("payment", 600);
-  const [poison, ...others] = [{ ...sample("payment"), createdAt: "no time" as never }, ...events];
 
-  const answers = await Promise.allSettled([append(poison), ...others.map(append)]);
+  const answers = await Promise.allSettled([POISON, ...events].map(append));
 
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(["rejected"]));
   await new Promise(setImmediate);
