@@ -17,14 +17,14 @@ import { parseArgs } from "node:util";
 import { writeFigures } from "./figures.js";
 import { compareWithOthers } from "./others/run.js";
 import { type Bench, createReport } from "./report.js";
-import { benchAnswers, benchBacklog, benchBurst } from "./sections/delivery.js";
+import { benchDelivery } from "./sections/delivery.js";
 import { benchMainThread } from "./sections/main-thread.js";
 import { benchStartUp } from "./sections/start-up.js";
 
 const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
-  answers: benchAnswers,
-  backlog: benchBacklog,
-  burst: benchBurst,
+  answers: benchDelivery("answers"),
+  backlog: benchDelivery("backlog"),
+  burst: benchDelivery("burst"),
   "main-thread": benchMainThread,
   "start-up": benchStartUp,
 };

@@ -15,9 +15,16 @@ interface Comparison extends Omit<DeliveryArgument, "service" | "carrier" | "eve
 /** As many requests at a time as the package has to one endpoint by default. */
 const BY_DEFAULT = { sockets: SOCKETS_OF_AN_ENDPOINT, concurrency: 8 };
 
-/** How fast payments are delivered to a service that takes some tenthseconds to answer. */
-export async function benchAnswers(bench: Bench): Promise<void> {
-  const rows = await compare(bench, {
+const [sockets, concurrency] = [8, 11];
+
+/** How fast payments are delivered, and what that takes: what each section has above its table. */
+const SECTIONS = {
+  answers: {
+    title: "Answers",
+    text:
+      `Payments that wait, to a service that answers after some time, ${BY_DEFAULT.sockets} requests at a time (the default). ` +
+      "`µs of processor` is the time of all threads of the process for an event. What is a share of undici's is a share within " +
+      "the same round.",
     what: "payments",
     rounds: 3,
     carriers: ["undici", "memory", "disk"],
@@ -27,60 +34,43 @@ export async function benchAnswers(bench: Bench): Promise<void> {
     ],
     isWarm: true,
     ...BY_DEFAULT,
-  });
-  bench.report.section(
-    "Answers",
-    `Payments that wait, to a service that answers after some time, ${BY_DEFAULT.sockets} requests at a time (the default). ` +
-      "`µs of processor` is the time of all threads of the process for an event. What is a share of undici's is a share within " +
-      "the same round.",
-    rows,
-  );
-}
-
-/** How fast a backlog is delivered, and what that takes. */
-export async function benchBacklog(bench: Bench): Promise<void> {
-  const [sockets, concurrency] = [8, 11];
-  const rows = await compare(bench, {
+  },
+  backlog: {
+    title: "Delivering",
+    text:
+      `The same with a backlog of 20,000, to a service that answers at once, ${sockets} requests at a ` +
+      `time (\`delivery.concurrency\` is ${concurrency} for that: one endpoint has three quarters of it). ` +
+      "`undici` is its bare `pool.request`, which keeps no order, and forgets what fails. `memory` has just been handed " +
+      "all, in one turn of the event loop; `disk` finds it in its file, as after an outage or a restart.",
     what: "backlog",
     rounds: 5,
     carriers: ["undici", "memory", "disk"],
     cases: [{ answersInMs: 0, events: 20_000 }],
     isWarm: true,
     ...{ sockets, concurrency },
-  });
-  bench.report.section(
-    "Delivering",
-    `The same with a backlog of 20,000, to a service that answers at once, ${sockets} requests at a ` +
-      `time (\`delivery.concurrency\` is ${concurrency} for that: one endpoint has three quarters of it). ` +
-      "`undici` is its bare `pool.request`, which keeps no order, and forgets what fails. `memory` has just been handed " +
-      "all, in one turn of the event loop; `disk` finds it in its file, as after an outage or a restart.",
-    rows,
-  );
-}
-
-/**
- * How fast a process that has just started delivers a burst: nothing is compiled or connected yet.
- */
-export async function benchBurst(bench: Bench): Promise<void> {
-  const rows = await compare(bench, {
+  },
+  /** By a process that has just started: nothing is compiled or connected yet. */
+  burst: {
+    title: "A burst in a new process",
+    text:
+      `As many payments as bare undici delivers in 2 s, ${BY_DEFAULT.sockets} requests at a time. The process has just started, and has ` +
+      "been handed all of them in one turn of its event loop.",
     what: "burst",
     rounds: 5,
     carriers: ["undici", "memory", "disk, storing"],
-    // As many as bare undici delivers in 2 s.
     cases: [
       { answersInMs: 20, events: 600 },
       { answersInMs: 5, events: 2_400 },
     ],
     isWarm: false,
     ...BY_DEFAULT,
-  });
-  bench.report.section(
-    "A burst in a new process",
-    `As many payments as bare undici delivers in 2 s, ${BY_DEFAULT.sockets} requests at a time. The process has just started, and has ` +
-      "been handed all of them in one turn of its event loop.",
-    rows,
-  );
-}
+  },
+} satisfies Record<string, Comparison & { title: string; text: string }>;
+
+export const benchDelivery = (name: keyof typeof SECTIONS) => async (bench: Bench) => {
+  const { title, text, ...comparison } = SECTIONS[name];
+  bench.report.section(title, text, await compare(bench, comparison));
+};
 
 /** A row for each: its rate, in rounds, and its share of bare undici's in the same round. */
 async function compare(

@@ -237,8 +237,7 @@ export class Ledger implements Observer {
       // The id of an evicted dead letter is still known.
       const isEvicted = notice.reason === "dead-letters-full";
       if (isEvicted) record.ends.pop();
-      // Another process took its event, because it seemed dead; it goes on, and says what it knows. Or
-      // its next thread has read a spool file again, whose event was dropped meanwhile.
+      // Another process took its event, because it seemed dead. Or its next thread read a spool file again.
       const isAgain =
         end === "dropped" && record.ends.at(-1) === end && record.thread !== host.threadsStarted;
       const isOther = isAgain || (record.teller !== undefined && record.teller !== by);

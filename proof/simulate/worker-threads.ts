@@ -55,7 +55,6 @@ const nothing = new Script("0");
 const ownRequire = createRequire(import.meta.url);
 // Waiting for a lock in steps of milliseconds would take as many turns.
 const SHORTEST_SLEEP_MS = 500;
-const SEEMS_DEAD_MS = 2_000;
 
 export class Worker extends EventEmitter {
   readonly #clock = theClock();
@@ -102,9 +101,8 @@ export class Worker extends EventEmitter {
     if (!this.#thread.isAlive) return;
     this.#thread.isAlive = false;
     this.#host.threads.delete(this.#end);
-    // One after the other: its lock is away for so long that others think the process dead.
-    const isFurther =
-      this.#host.threadsStarted > 1 && this.#clock.monotonic() - this.#startedAt < SEEMS_DEAD_MS;
+    // One after the other: its lock is away for two seconds, and others think the process dead.
+    const isFurther = this.#host.threadsStarted > 1 && this.#clock.monotonic() - this.#startedAt < 2_000;
     if (isFurther) noteStall(this.#process, this.#clock.monotonic());
     this.#clock.soon(this.#process, tell);
   }

@@ -201,20 +201,18 @@ describe("an event whose only id is a login session's", () => {
   });
 });
 
-describe("nothing is asked", () => {
-  it.each<[string, EventKind, Attribution | undefined, VirtualOptions?]>([
-    ["of a visitor with a click id", "payment", { clickId: "c", sessionId: loginSessionId("1") }],
-    ["of a visitor with a session of the landing page", "payment", { sessionId: "s" }],
-    ["of one whose id is upper-case hex", "payment", { sessionId: "0123456789ABCDEF".repeat(4) }],
-    ["before a click", "click", { sessionId: loginSessionId("1") }],
-    ["if the host wants none of it", "payment", undefined, { confirmReferral: "never" }],
-  ])("%s", async (_name, kind, ids, options) => {
-    const { clock, service, add } = start(affiliated(false), options);
-    await add(kind, ids);
-    await clock.pass(1_000);
-    expect(service.probes).toEqual([]);
-    expect(service.taken).toHaveLength(1);
-  });
+it.each<[string, EventKind, Attribution | undefined, VirtualOptions?]>([
+  ["of a visitor with a click id", "payment", { clickId: "c", sessionId: loginSessionId("1") }],
+  ["of a visitor with a session of the landing page", "payment", { sessionId: "s" }],
+  ["of one whose id is upper-case hex", "payment", { sessionId: "0123456789ABCDEF".repeat(4) }],
+  ["before a click", "click", { sessionId: loginSessionId("1") }],
+  ["if the host wants none of it", "payment", undefined, { confirmReferral: "never" }],
+])("nothing is asked %s", async (_name, kind, ids, options) => {
+  const { clock, service, add } = start(affiliated(false), options);
+  await add(kind, ids);
+  await clock.pass(1_000);
+  expect(service.probes).toEqual([]);
+  expect(service.taken).toHaveLength(1);
 });
 
 it("the referral is asked of every session if the host wants it always", async () => {

@@ -119,23 +119,21 @@ describe("list", () => {
   });
 });
 
-describe("backup", () => {
-  const copying = (run: (file: string) => void) => ({ prepare: () => ({ run }) }) as never;
+const copying = (run: (file: string) => void) => ({ prepare: () => ({ run }) }) as never;
 
-  it("gives a copy its name once it is whole, and makes one of a name at a time", () => {
-    const target = join(scratchDirectory(), "copy.db");
-    const other = copying((file) => writeFileSync(file, "other"));
-    const one = copying((file) => {
-      writeFileSync(file, "wh");
-      expect(() => copyInto(other, target)).toThrow(/EEXIST.*copy\.db\.part/);
-      expect(existsSync(target)).toBe(false);
-      appendFileSync(file, "ole");
-    });
-    expect(copyInto(one, target)).toBe(5);
-    expect(() => copyInto(other, target)).toThrow(expect.objectContaining({ code: "EEXIST" }));
-    expect(readFileSync(target, "utf8")).toBe("whole");
-    expect(readdirSync(dirname(target))).toEqual(["copy.db"]);
+it("a backup gives a copy its name once it is whole, and makes one of a name at a time", () => {
+  const target = join(scratchDirectory(), "copy.db");
+  const other = copying((file) => writeFileSync(file, "other"));
+  const one = copying((file) => {
+    writeFileSync(file, "wh");
+    expect(() => copyInto(other, target)).toThrow(/EEXIST.*copy\.db\.part/);
+    expect(existsSync(target)).toBe(false);
+    appendFileSync(file, "ole");
   });
+  expect(copyInto(one, target)).toBe(5);
+  expect(() => copyInto(other, target)).toThrow(expect.objectContaining({ code: "EEXIST" }));
+  expect(readFileSync(target, "utf8")).toBe("whole");
+  expect(readdirSync(dirname(target))).toEqual(["copy.db"]);
 });
 
 describe("discard", () => {

@@ -138,20 +138,17 @@ test("the disk outbox's thread is sent one batch at a time, and a claim at once"
 });
 
 test.each([
-  { first: sample("payment"), become: "fulfilled", stored: 601 },
-  { first: POISON, become: "rejected", stored: 0 },
-])(
-  "what the disk outbox was asked just before it was closed is $become if the first is",
-  async ({ first, become, stored }) => {
-    const directory = scratchDirectory();
-    const link = linkOf(directory);
-    const asking = [first, ...someOf("payment", 600)].map((event) => link.ask(appending(event)));
-    const outcomes = Promise.allSettled(asking);
-    await link.close();
-    expect(new Set((await outcomes).map(({ status }) => status))).toEqual(new Set([become]));
-    expect(openDisk(directory).db.prepare("select count(*) as number from events").get().number).toBe(stored);
-  },
-);
+  ["stored", "fulfilled", sample("payment"), 601],
+  ["refused", "rejected", POISON, 0],
+])("the disk outbox that is closed has %s all if it has the first", async (_, become, first, stored) => {
+  const directory = scratchDirectory();
+  const link = linkOf(directory);
+  const asking = [first, ...someOf("payment", 600)].map((event) => link.ask(appending(event)));
+  const outcomes = Promise.allSettled(asking);
+  await link.close();
+  expect(new Set((await outcomes).map(({ status }) => status))).toEqual(new Set([become]));
+  expect(openDisk(directory).db.prepare("select count(*) as number from events").get().number).toBe(stored);
+});
 
 test("the disk outbox stores nothing of what was asked before the callers have heard of a failure: it would overtake", async () => {
   const link = linkOf();
