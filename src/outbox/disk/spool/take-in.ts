@@ -23,7 +23,7 @@ interface Reading extends FoundSpool {
 
 /**
  * Stores what ended processes left in their spool files, a few lines at a time. A known id is a
- * duplicate: a line may be read twice, or by two processes. If the file was full, an event that was
+ * duplicate: a line may be read twice, or by two processes. If the outbox was full, an event that was
  * dropped meanwhile is then stored, or dropped, again. A file that has not changed for `SETTLE_MS`
  * since it was read is removed. The process that removes it reports what is lost.
  *
