@@ -147,7 +147,7 @@ export function openLink(
     if (reply.type === "looked") return;
     const answered = asked.shift();
     for (const [nth, result] of reply.results.entries()) answered?.[nth]?.resolve(result);
-    // What waits for a turn waits for a claim, or for more.
+    // Neither a claim nor a full batch waits for more calls.
     if (waiting.length >= BATCH || waiting.some(({ call }) => call.name === "claim")) send();
     else schedule();
     rest();

@@ -26,8 +26,8 @@ export interface Batch {
 /**
  * Sent to the thread:
  *
- * - a batch: carry it out, and reply. Of a generation that has failed: neither
- *   (a host that closes or exits sends all it has).
+ * - a batch: carry it out, and reply. Of a generation that has failed: neither. A host that closes or
+ *   exits sends several at once.
  * - a client id: be about its events, from here on.
  * - `close`: end. By then, all attempts have ended.
  * - an exit: give back all claims except the `begun` ones, and end.
