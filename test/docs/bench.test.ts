@@ -31,7 +31,7 @@ describe("figures", () => {
 
 it("the results are of the sections that are measured, and of no others", () => {
   const code = readdirSync("bench/sections").map((file) => textOf(`bench/sections/${file}`));
-  const measured = code.flatMap((text) => [...text.matchAll(/\.section\(\s*"([^"]+)"/g)]);
+  const measured = code.flatMap((text) => [...text.matchAll(/(?:\.section\(\s*|title: )"([^"]+)"/g)]);
   const shown = [...results.matchAll(/^## (.+)$/gm)];
   expect(new Set(shown.map(([, title]) => title))).toEqual(new Set(measured.map(([, title]) => title)));
 });
