@@ -17,7 +17,7 @@ const BY_DEFAULT = { sockets: SOCKETS_OF_AN_ENDPOINT, concurrency: 8 };
 
 const [sockets, concurrency] = [8, 11];
 
-/** How fast payments are delivered, and what that takes: what each section has above its table. */
+/** What each section says above its table, and what it delivers. */
 const SECTIONS = {
   answers: {
     title: "Answers",

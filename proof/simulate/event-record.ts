@@ -44,9 +44,8 @@ export class EventRecord {
   /** How often it was reported. */
   reports = 0;
   ends: End[] = [];
-  /** Who told of the last end, with which of its threads, and whether it may have been told before. */
+  /** Who told of the last end, and whether a teller could not reach its disk for a while. */
   teller: Owner | undefined;
-  thread = 0;
   isToldTwice = false;
   deadCode: string | undefined;
   /** How often an operator queued it again. */

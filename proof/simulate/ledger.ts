@@ -15,7 +15,7 @@ interface Teller {
   readonly owner: Owner;
   readonly program: string;
   readonly outbox: Outbox;
-  readonly host: { readonly faultsSeen: number; readonly threadsStarted: number };
+  readonly host: { readonly faultsSeen: number };
 }
 
 /** What happens to an event. */
@@ -237,13 +237,9 @@ export class Ledger implements Observer {
       // The id of an evicted dead letter is still known.
       const isEvicted = notice.reason === "dead-letters-full";
       if (isEvicted) record.ends.pop();
-      // Another process took its event, because it seemed dead. Or its next thread read a spool file again.
-      const isAgain =
-        end === "dropped" && record.ends.at(-1) === end && record.thread !== host.threadsStarted;
-      const isOther = isAgain || (record.teller !== undefined && record.teller !== by);
-      record.isToldTwice ||= isOther && host.faultsSeen > 0;
+      // Another process took its event, because it seemed dead; it goes on, and says what it knows.
+      record.isToldTwice ||= record.teller !== undefined && record.teller !== by && host.faultsSeen > 0;
       record.teller = by;
-      record.thread = host.threadsStarted;
       const told = isEvicted ? "evicted" : end;
       this.write(`${by.name}: tells that ${record.name} is ${told}`);
       record.ends.push(told);

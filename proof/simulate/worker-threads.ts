@@ -1,7 +1,6 @@
 import { EventEmitter } from "node:events";
 import { createRequire, isBuiltin } from "node:module";
 import { createContext, Script } from "node:vm";
-import { noteStall } from "./checks.js";
 import { threadOf } from "./clock.js";
 import { giveHost, hostOf } from "./host.js";
 import { theClock } from "./machine.js";
@@ -66,7 +65,6 @@ export class Worker extends EventEmitter {
     () => this.#busyUntil > this.#clock.monotonic(),
   );
   readonly #end = (error: Error) => this.#terminate(() => this.emit("error", error));
-  readonly #startedAt = this.#clock.monotonic();
   #busyUntil = 0;
 
   constructor(source: string, { workerData }: { workerData: Data }) {
@@ -101,9 +99,6 @@ export class Worker extends EventEmitter {
     if (!this.#thread.isAlive) return;
     this.#thread.isAlive = false;
     this.#host.threads.delete(this.#end);
-    // One after the other: its lock is away for two seconds, and others think the process dead.
-    const isFurther = this.#host.threadsStarted > 1 && this.#clock.monotonic() - this.#startedAt < 2_000;
-    if (isFurther) noteStall(this.#process, this.#clock.monotonic());
     this.#clock.soon(this.#process, tell);
   }
 

@@ -140,15 +140,18 @@ test("the disk outbox's thread is sent one batch at a time, and a claim at once"
 test.each([
   ["stored", "fulfilled", sample("payment"), 601],
   ["refused", "rejected", POISON, 0],
-])("the disk outbox that is closed has %s all if it has the first", async (_, become, first, stored) => {
-  const directory = scratchDirectory();
-  const link = linkOf(directory);
-  const asking = [first, ...someOf("payment", 600)].map((event) => link.ask(appending(event)));
-  const outcomes = Promise.allSettled(asking);
-  await link.close();
-  expect(new Set((await outcomes).map(({ status }) => status))).toEqual(new Set([become]));
-  expect(openDisk(directory).db.prepare("select count(*) as number from events").get().number).toBe(stored);
-});
+])(
+  "what the disk outbox was asked just before it was closed is all %s, as the first is",
+  async (_, become, first, stored) => {
+    const directory = scratchDirectory();
+    const link = linkOf(directory);
+    const asking = [first, ...someOf("payment", 600)].map((event) => link.ask(appending(event)));
+    const outcomes = Promise.allSettled(asking);
+    await link.close();
+    expect(new Set((await outcomes).map(({ status }) => status))).toEqual(new Set([become]));
+    expect(openDisk(directory).db.prepare("select count(*) as number from events").get().number).toBe(stored);
+  },
+);
 
 test("the disk outbox stores nothing of what was asked before the callers have heard of a failure: it would overtake", async () => {
   const link = linkOf();
