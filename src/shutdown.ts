@@ -14,8 +14,6 @@ export interface TimeLimit {
   readonly timeoutMs?: number;
 }
 
-export type Shutdown = ReturnType<typeof createShutdown>;
-
 const DEFAULT_TIMEOUT_MS = 5_000;
 const LONGEST_LOOK_MS = 50;
 // Chosen: each may be a connection to a server that is away.
@@ -46,21 +44,21 @@ export function createShutdown(parts: {
   async function flush(options?: TimeLimit) {
     const timeoutMs = options?.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const deadline = monotonic() + timeoutMs;
+    const remaining = () => deadline - monotonic();
     // Other processes' events count too, and may not be counted yet.
     let isCounted = closing !== undefined || (await waitAtMost(timeoutMs, outbox.look()));
     outbox.wake();
     for (let looks = 1; ; looks++) {
-      const remaining = deadline - monotonic();
       // What is left waits for a later attempt, or its endpoint is paused: the next process
       // delivers it. Not at the first look: otherwise a caller that flushes in a loop never lets
       // the outbox work.
       const isAllForNow = isCounted && looks > 1 && outbox.idle === true && outbox.durable;
       // Another process may have delivered some of them.
-      if (!isCounted || (isAllForNow && due() > 0)) isCounted = await waitAtMost(remaining, outbox.look());
+      if (!isCounted || (isAllForNow && due() > 0)) isCounted = await waitAtMost(remaining(), outbox.look());
       const settled = isCounted && isSettled();
-      if (settled || isAllForNow || closing || !(remaining > 0))
+      if (settled || isAllForNow || closing || !(remaining() > 0))
         return { settled, left: outbox.counts().queued };
-      await sleep(Math.min(isCounted ? pauseMs(looks) : COUNT_AGAIN_MS, remaining));
+      await sleep(Math.min(isCounted ? pauseMs(looks) : COUNT_AGAIN_MS, remaining()));
     }
   }
 

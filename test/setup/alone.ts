@@ -5,6 +5,7 @@
 export const ALONE: readonly string[] = [
   "test/docs/monitoring.test.ts",
   "test/conversion/events.test.ts",
+  "test/flush.test.ts",
   "test/outbox/disk/file/races.test.ts",
   "test/outbox/disk/thread/thread.test.ts",
   "test/outbox/memory/memory-outbox.test.ts",
