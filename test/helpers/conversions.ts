@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import type { ErrorRequestHandler, Express } from "express";
+import type { ErrorRequestHandler, Express, Request, Response } from "express";
 import type { Affiliate, AffiliateOptions } from "express-affiliate";
 import { serve } from "./express.js";
 import { trackerWithService } from "./tracker.js";
@@ -8,6 +8,18 @@ import { trackerWithService } from "./tracker.js";
 export const COOKIES = "svc_click_id=c1; svc_session_id=s1";
 export const ada = { email: "ada@shop.example", customerId: 7, customerName: "Ada" };
 export const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+
+/** A handler that answers, and returns what happened. */
+export function returning<Happened>(happened: Happened, status = 200) {
+  return (_req: Request, res: Response): Happened => {
+    res.status(status).end();
+    return happened;
+  };
+}
+
+export const throwing = (message: string) => (): never => {
+  throw new Error(message);
+};
 
 /**
  * An app whose visitors bring attribution, its tracking service, and what its error handler got.

@@ -53,7 +53,7 @@ interface Options {
   monotonic?: () => number;
   /** Whose locks the operating system has dropped. */
   ended?: ReadonlySet<string>;
-  inherited?: readonly DiskClaim[];
+  inherited?: readonly DiskClaim[] | undefined;
   onStatement?: (text: string) => void;
 }
 

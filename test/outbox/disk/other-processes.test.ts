@@ -8,7 +8,8 @@ import { LOOKS_WITHOUT_LOCK } from "../../../src/outbox/disk/store/owners.js";
 import { UNTRIED, type Verdict } from "../../../src/outbox/outbox.js";
 import { personalEventOf } from "../../../src/outbox/personal-data.js";
 import { sample, stranger } from "../../contract/samples.js";
-import { DELIVERED, diskOf, disksOf, engine, idsOf, REJECTED } from "../../helpers/disk-store.js";
+import { capacityOf } from "../../helpers/deliver.js";
+import { appending, DELIVERED, diskOf, disksOf, engine, idsOf, REJECTED } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
 const HOUR_MS = 3_600_000;
@@ -111,6 +112,34 @@ test("a process's next thread keeps the claims that its host knows, and gives ba
   expect(claims).toMatchObject([{ event: { id: unknown.event.id }, interrupted: false }]);
   await next.settle(known, DELIVERED);
   expect((await next.counts()).queued).toBe(1);
+});
+
+test("a process keeps its claims even if each of its threads ends before its first look", async () => {
+  const directory = scratchDirectory();
+  let now = Date.now();
+  const open = (owner: string, inherited?: DiskClaim[]) =>
+    diskOf({ owner, ended: new Set(["one"]), time: () => now, inherited }, directory);
+  const [one, other] = [open("one"), open("other")];
+  await one.append(sample("payment"));
+  const claims = await one.claim(1);
+  for (let look = 1; look < 10 * LOOKS_WITHOUT_LOCK; look++) {
+    now += 500;
+    await other.store.look();
+    if (look % LOOKS_WITHOUT_LOCK === 0) await open("one", claims).run();
+  }
+  expect(await other.claim(1)).toEqual([]);
+});
+
+test("a host trusts a claim since the transaction began, however long the thread counted in it", async () => {
+  let now = Date.now();
+  const onStatement = (text: string) => {
+    if (text.includes("count(*) as number")) now += 5_000;
+  };
+  const disk = diskOf({ time: () => now, onStatement });
+  const began = now;
+  const event = sample("payment");
+  const { leases } = await disk.run(appending(event), { name: "claim", args: [capacityOf(1)] });
+  expect(leases).toEqual(new Map([[event.id, { wall: began, monotonic: began }]]));
 });
 
 test("what is under way stays its queue's head, even if an event with a lower number came later", async () => {

@@ -23,9 +23,12 @@ interface Reading extends FoundSpool {
 
 /**
  * Stores what ended processes left in their spool files, a few lines at a time. A known id is a
- * duplicate: a line may be read twice, or by two processes. If the outbox was full, an event that was
- * dropped meanwhile is then stored, or dropped, again. A file that has not changed for `SETTLE_MS`
+ * duplicate: a line may be read twice, or by two processes. A file that has not changed for `SETTLE_MS`
  * since it was read is removed. The process that removes it reports what is lost.
+ *
+ * An event that was dropped meanwhile is stored, or dropped, a second time. A note in the transaction
+ * that drops it would prevent that. But if a process ended before it emitted `dropped`, nobody would
+ * report the loss.
  *
  * If only a process's thread has ended, and its lock with it, what that process has just reported
  * may be stored here first, and is then a duplicate to it. It sees that its file was deleted, and

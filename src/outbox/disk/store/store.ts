@@ -4,6 +4,7 @@ import { Scope } from "../../queue/database.js";
 import {
   clockOfAllThreads,
   type Moment,
+  momentBy,
   type Settled,
   type Settlement,
   type TwoClocks,
@@ -73,13 +74,16 @@ export function createStore(
   const owners = createOwners(database, { owner, locks: options.locks, destinations });
   const maxEventBytes = maxBytes * SHARE_OF_EVENTS;
   let dropped: Dropped[] = [];
+  /** When the pass began: from then on, its leases count. */
+  let began = momentBy(clock);
   let file: OpenFile;
   let countAgainAt = Number.NEGATIVE_INFINITY;
   let keptUpAt = Number.NEGATIVE_INFINITY;
   let isFurther = inherited !== undefined;
 
   const queue = createQueue(database, {
-    ...{ leaseMs, rememberMs, counts, scope, clock, worker: owner },
+    ...{ leaseMs, rememberMs, counts, scope, worker: owner },
+    clock: { now: () => began.wall, monotonic: () => began.monotonic },
     wake() {},
     ...{ maxDeadLetters, maxDeadLetterBytes: maxEventBytes * SHARE_OF_DEAD_LETTERS },
     onDropped: (event, reason) => dropped.push({ event, reason }),
@@ -142,14 +146,17 @@ export function createStore(
     let underWay = new Map(queue.underWay);
     try {
       const outcome = await database.pass(async () => {
+        began = momentBy(clock);
         underWay = new Map(queue.underWay);
         dropped = [];
         queue.tellTime(clock.now());
         await countIfDue();
-        // Gives back, untried, what an earlier thread had claimed and the host does not know of.
         if (isFurther) {
           await queue.findAgain();
+          // What an earlier thread had claimed and the host does not know of: untried.
           await queue.giveBackUnknown();
+          // If each thread ended before its first look, other processes would take over the claims.
+          await queue.renew();
         }
         const results = ((await body()) ?? []) as readonly unknown[];
         const underWayNow = [...queue.underWay.values()];
