@@ -45,9 +45,9 @@ describe("a tracker that a test in Jest has forgotten to close", () => {
     const { url } = await startService();
     const directory = scratchDirectory();
     await runJest([], { SERVICE: url, DIRECTORY: directory });
-    // A thread that ends by itself removes its lock.
+    // SQLite removes its log when the file is closed. The lock may stay: an attempt may be under way.
     const files = await readdir(directory);
     expect(files).toContain("outbox.db");
-    expect(files.filter((name) => name.includes(".owner-"))).toEqual([]);
+    expect(files.filter((name) => /-(wal|shm)$/.test(name))).toEqual([]);
   });
 });
