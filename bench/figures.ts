@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { rowsOf } from "../test/helpers/docs/results.js";
+import { rowsOf } from "../test/helpers/docs/pages.js";
 import { tableOf } from "./table.js";
 
 const RESULTS = "bench/results/node-20.md";

@@ -10,10 +10,9 @@
  */
 import { sample, stranger } from "../test/contract/samples.js";
 import { type Kind, kindFrom, type Opened, open, startServer } from "./outboxes/server.js";
-import { allHold, exactly, figures } from "./shared/figures.js";
+import { allHold, exactly, figures, secondsUntil } from "./shared/figures.js";
 import { deliverMany, reportMany } from "./shared/load.js";
 import { commandLine } from "./shared/options.js";
-import { secondsUntil } from "./shared/seconds-until.js";
 
 const { options } = commandLine({ outbox: "postgres", events: 100_000, rounds: 5, visitors: 10_000 });
 const kinds = options.outbox.split(",").map(kindFrom);

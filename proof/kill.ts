@@ -30,10 +30,9 @@ import {
   type Said,
 } from "./kill/shop.js";
 import type { Server } from "./outboxes/server.js";
-import { allHold, figures } from "./shared/figures.js";
+import { allHold, figures, secondsUntil } from "./shared/figures.js";
 import { commandLine } from "./shared/options.js";
 import { scratch } from "./shared/scratch.js";
-import { secondsUntil } from "./shared/seconds-until.js";
 import { answer, fateOf, startService } from "./shared/service.js";
 
 const SHOPS = 3;

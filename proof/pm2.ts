@@ -15,9 +15,8 @@ import { request } from "undici";
 import { blocksOf, root } from "../test/helpers/docs/pages.js";
 import { shopToServe } from "../test/helpers/docs/server.js";
 import { freePort } from "../test/helpers/own-server.js";
-import { allHold, figures } from "./shared/figures.js";
+import { allHold, figures, secondsUntil } from "./shared/figures.js";
 import { scratch } from "./shared/scratch.js";
-import { secondsUntil } from "./shared/seconds-until.js";
 
 const VERSION = "7";
 const ORDERS = 60;

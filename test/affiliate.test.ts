@@ -7,12 +7,10 @@ import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { TrackFunction } from "../src/tracker.js";
-import { order } from "./helpers/conversions.js";
-import { referred, startShop } from "./helpers/docs/shop.js";
-import { returning } from "./helpers/returning.js";
+import { order, returning, throwing } from "./helpers/conversions.js";
+import { referred, startShop } from "./helpers/docs/run.js";
 import { scratchDirectory } from "./helpers/scratch.js";
 import { startService } from "./helpers/service.js";
-import { throwing } from "./helpers/throwing.js";
 import { linesLogger, startTracker, trackerWithService } from "./helpers/tracker.js";
 
 const ada = { email: "ada@shop.example" };

@@ -11,12 +11,11 @@ import {
 import { diskOutbox } from "express-affiliate/disk";
 import request from "supertest";
 import { expect, it, onTestFinished } from "vitest";
-import { order } from "./helpers/conversions.js";
+import { order, returning } from "./helpers/conversions.js";
 import { describeWithMariaDb } from "./helpers/mysql.js";
 import { pay } from "./helpers/pay.js";
 import { overStorage } from "./helpers/played-storage.js";
 import { describeWithPostgres } from "./helpers/postgres.js";
-import { returning } from "./helpers/returning.js";
 import { scratchDirectory } from "./helpers/scratch.js";
 import { startService } from "./helpers/service.js";
 import { startTracker } from "./helpers/tracker.js";

@@ -76,7 +76,7 @@ describe("the layers", () => {
 });
 
 describe.each([
-  ["the sandbox", /^sandbox\//, /^(sandbox|browser)\//, ["cli/main.ts"]],
+  ["the sandbox", /^sandbox\//, /^(sandbox|browser)\//, ["cli/sandbox.ts"]],
   ["a gateway's reader", /^gateways\//, /^(gateways\/|shared\/errors\.ts$)/, []],
 ])("%s", (_, own, allowed, importers) => {
   const isOwn = (file: string) => own.test(file);

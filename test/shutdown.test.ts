@@ -5,11 +5,11 @@ import { inlineForEsbuild } from "../inline-plugin.js";
 import { createJournal } from "../src/journal/journal.js";
 import { systemClock } from "../src/shared/clock.js";
 import { createShutdown } from "../src/shutdown.js";
+import { throwing } from "./helpers/conversions.js";
 import { answering, closedPort, faultyServices, resetting, silent } from "./helpers/faulty-service.js";
 import { fixture } from "./helpers/fixture.js";
 import { beyond, startProxy } from "./helpers/proxy.js";
 import { scratchDirectory } from "./helpers/scratch.js";
-import { throwing } from "./helpers/throwing.js";
 
 const host = fixture("shutdown", [inlineForEsbuild]);
 // An attempt would take longer than its test may.

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import type { App } from "./shared/app.js";
-import { inFile } from "./shared/patch.js";
-import { paid, taken, type Visitor, walkShop } from "./shared/walk.js";
+import { type App, inFile, paid, taken, type Visitor, walkShop } from "./shared/app.js";
 
 const MOUNT = `app.use('/graphql', (req, res, next) => {
   started.then((handle) => handle(req, res, next), next);

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import type { App } from "./shared/app.js";
+import { type App, inFile, paid, taken, walkShop } from "./shared/app.js";
 import { userEdits } from "./shared/better-auth.js";
 import { startOAuthServer } from "./shared/oauth-server.js";
-import { inFile } from "./shared/patch.js";
 import { makeTStack, tStack } from "./shared/t-stack.js";
-import { paid, taken, walkShop } from "./shared/walk.js";
 
 /** The app's own login with a provider, as better-auth's documentation has it. */
 const PROVIDER = `plugins: [

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { type App, partsOf } from "./shared/app.js";
-import { type Answer, taken, type Walk, walkShop } from "./shared/walk.js";
+import { type Answer, type App, partsOf, taken, type Walk, walkShop } from "./shared/app.js";
 
 const admin = { email: "admin@shop.example", password: "Correct-horse-7" };
 const extension = "extensions/affiliate/dist";
@@ -71,12 +70,10 @@ export default {
         };
         const checkout = () =>
           visitor.post(`/api/carts/${cart.cartId}/checkout`, {
-            ...{
-              cart_id: cart.cartId,
-              customer: { email, fullName: name },
-              billingAddress: address,
-              paymentMethod: "cod",
-            },
+            cart_id: cart.cartId,
+            customer: { email, fullName: name },
+            billingAddress: address,
+            paymentMethod: "cod",
           });
         const order = dataOf(await checkout());
         // The cart is gone: the shop refuses.

@@ -1,7 +1,5 @@
-import type { App } from "./shared/app.js";
-import { inFile } from "./shared/patch.js";
+import { type App, inFile, taken, type Visitor, walkShop } from "./shared/app.js";
 import type { Project } from "./shared/project.js";
-import { taken, type Visitor, walkShop } from "./shared/walk.js";
 
 /** Answers what `feathers generate` asks. */
 const GENERATE = `

@@ -1,5 +1,4 @@
-import type { App } from "./shared/app.js";
-import { type Answer, taken, type Walk, walkShop } from "./shared/walk.js";
+import { type Answer, type App, taken, type Walk, walkShop } from "./shared/app.js";
 
 const CONFIG = `const { defineConfig } = require("@medusajs/framework/utils");
 

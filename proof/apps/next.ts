@@ -1,5 +1,4 @@
-import type { App } from "./shared/app.js";
-import { paid, taken, walkShop } from "./shared/walk.js";
+import { type App, paid, taken, walkShop } from "./shared/app.js";
 
 const CREATE = `npx --yes create-next-app@16.4.3 shop --js --app --no-eslint --no-tailwind --no-src-dir --use-npm
   --skip-install --disable-git --empty --yes`;

@@ -1,6 +1,5 @@
-import type { App } from "./shared/app.js";
+import { type App, taken, walkShop } from "./shared/app.js";
 import type { Project } from "./shared/project.js";
-import { taken, walkShop } from "./shared/walk.js";
 
 const ids = { "x-parse-application-id": "shop" };
 

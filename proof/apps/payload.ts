@@ -1,6 +1,4 @@
-import type { App } from "./shared/app.js";
-import { inFile } from "./shared/patch.js";
-import { taken, walkShop } from "./shared/walk.js";
+import { type App, inFile, taken, walkShop } from "./shared/app.js";
 
 /** As Payload's documentation has it: a server of Express, with two collections. */
 const SERVER = `const express = require("express");

@@ -1,10 +1,9 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import type { App } from "./shared/app.js";
+import { type App, paid, taken, walkShop } from "./shared/app.js";
 import { signUpByEmail, userEdits } from "./shared/better-auth.js";
 import { startStripe } from "./shared/stripe-api.js";
 import { makeTStack, tStack } from "./shared/t-stack.js";
-import { paid, taken, walkShop } from "./shared/walk.js";
 
 const SECRET = "whsec_proof";
 

@@ -1,8 +1,6 @@
-import type { App } from "./shared/app.js";
+import { type App, inFile, taken, type Visitor, walkShop } from "./shared/app.js";
 import { signUpByEmail, trackerEdits } from "./shared/better-auth.js";
-import { inFile } from "./shared/patch.js";
 import { makeTStack, tStack } from "./shared/t-stack.js";
-import { taken, type Visitor, walkShop } from "./shared/walk.js";
 
 const HOOK = `    databaseHooks: {
       user: {

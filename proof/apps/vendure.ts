@@ -1,7 +1,5 @@
 import pg from "pg";
-import { type App, partsOf } from "./shared/app.js";
-import { inFile } from "./shared/patch.js";
-import { taken, type Visitor, walkShop } from "./shared/walk.js";
+import { type App, inFile, partsOf, taken, type Visitor, walkShop } from "./shared/app.js";
 
 const VERSION = "3.7.3";
 

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 /** A measurement and its bound. A measurement without a bound is only printed. */
 export interface Figure {
   readonly what: string;
@@ -11,6 +13,9 @@ export interface Figure {
 
 /** How many of them are printed. */
 const MOST_DETAILS = 20;
+
+const EACH_MS = 20;
+const MOST_OF_A_LOOK_MS = 1_000;
 
 export type Bound = Omit<Figure, "what" | "measured">;
 export type Row = readonly [what: string, measured: number, bound?: Bound];
@@ -35,6 +40,19 @@ export function wrongIn(name: string, details: readonly string[]): Figure[] {
 /** Whether it keeps to its bounds. */
 export function holds({ measured, atLeast = -Infinity, atMost = Infinity }: Figure): boolean {
   return measured >= atLeast && measured <= atMost;
+}
+
+/**
+ * Waits until it is so, for `most` seconds. Resolves to how many it waited, as the sum of its timers
+ * and looks: a time for which the machine gives this process no processor counts as one of them.
+ */
+export async function secondsUntil(isSo: () => boolean | Promise<boolean>, most = 300): Promise<number> {
+  for (let waitedMs = 0; ; ) {
+    const began = performance.now();
+    if ((await isSo()) || waitedMs >= most * 1_000) return waitedMs / 1_000;
+    waitedMs += EACH_MS + Math.min(MOST_OF_A_LOOK_MS, performance.now() - began);
+    await sleep(EACH_MS);
+  }
 }
 
 const shown = (number: number) => String(Math.round(number * 100) / 100);

@@ -11,7 +11,7 @@ import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import { callsFor } from "../../src/service/calls.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { Secret } from "../../src/shared/secret.js";
-import { createShutdown, type Shutdown } from "../../src/shutdown.js";
+import { createShutdown } from "../../src/shutdown.js";
 import { createTrack, type Track } from "../../src/track.js";
 import { type Owner, ownerNamed, type VirtualClock } from "./clock.js";
 import { giveHost, type Host, type HostOfSlot } from "./host.js";
@@ -33,7 +33,7 @@ export interface TrackerProcess {
   readonly outbox: Outbox;
   readonly delivery: Delivery;
   readonly journal: Journal;
-  readonly shutdown: Shutdown;
+  readonly shutdown: ReturnType<typeof createShutdown>;
   readonly host: Host;
   /** Its connections to the database. */
   readonly pool: Pool | undefined;

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Kind, open, startServer } from "../outboxes/server.js";
-import { type Figure, figuresOf } from "../shared/figures.js";
+import { type Figure, figuresOf, secondsUntil } from "../shared/figures.js";
 import type { Part } from "../shared/part.js";
 import { startReporter } from "../shared/reporter.js";
-import { secondsUntil } from "../shared/seconds-until.js";
 import { startService } from "../shared/service.js";
 
 const PAY_EVERY_MS = 5;

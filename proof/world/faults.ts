@@ -1,11 +1,10 @@
 import { type EventKind, memoryOutbox, type Outbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { kindFrom, open, startServer, UNFLUSHED } from "../outboxes/server.js";
-import { type Figure, figuresOf, type Row } from "../shared/figures.js";
+import { type Figure, figuresOf, type Row, secondsUntil } from "../shared/figures.js";
 import type { Part } from "../shared/part.js";
 import { startReporter } from "../shared/reporter.js";
 import { scratch } from "../shared/scratch.js";
-import { secondsUntil } from "../shared/seconds-until.js";
 import { type Conduct, startService, wellAfter } from "../shared/service.js";
 import { inTurn } from "../shared/turn.js";
 import { conducts } from "./faults/conducts.js";

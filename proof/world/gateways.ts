@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { diskOutbox } from "express-affiliate/disk";
-import { type Figure, figuresOf } from "../shared/figures.js";
+import { type Figure, figuresOf, secondsUntil } from "../shared/figures.js";
 import type { Part } from "../shared/part.js";
 import { startReporter } from "../shared/reporter.js";
 import { scratch } from "../shared/scratch.js";
-import { secondsUntil } from "../shared/seconds-until.js";
 import { answer, startService } from "../shared/service.js";
 import { type Gateway, startGateway } from "./programs/gateway.js";
 import { startNginx } from "./programs/nginx.js";

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { VERSION } from "../shared/version.js";
-import { didYouMean, readArguments } from "./arguments.js";
+import { didYouMean } from "./arguments.js";
 import { askThrough, type Terminal } from "./terminal.js";
 
 const usage = `Usage: express-affiliate <command> [options]
@@ -54,8 +54,8 @@ async function run([command, ...args]: string[]): Promise<number> {
 }
 
 async function runSandbox(args: string[]): Promise<number> {
-  const { sandboxCommand } = await import("../sandbox/command.js");
-  const running = await sandboxCommand(args, { ...terminal, parse: readArguments });
+  const { sandboxCommand } = await import("./sandbox.js");
+  const running = await sandboxCommand(args, terminal);
   if (typeof running === "number") return running;
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void running.close());
   return 0;

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { listen } from "../dashboard/helpers.js";
 import { blocksOf } from "../helpers/docs/pages.js";
-import { startShop } from "../helpers/docs/shop.js";
+import { startShop } from "../helpers/docs/run.js";
 import { describeInChromium } from "./chromium.js";
 
 /** The block of the page's own code, as it runs in a browser. */

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import type { EventKind } from "../../src/conversion/events.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
-import { until } from "./recorder.js";
 import { sample } from "./samples.js";
-import type { StageTests } from "./stage.js";
+import { type StageTests, until } from "./stage.js";
 
 const MORE_THAN_SMALL = 20_000;
 const AT_ONCE = 50;

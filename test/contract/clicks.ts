@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import type { OutboxEvent } from "../../src/conversion/events.js";
-import { until } from "./recorder.js";
 import { idsOf, sample, stranger } from "./samples.js";
-import type { Stage, StageTests } from "./stage.js";
+import { type Stage, type StageTests, until } from "./stage.js";
 
 const MOST = 100;
 

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { idsOf, paying, sample } from "./samples.js";
-import type { Stage, StageTests } from "./stage.js";
-import type { OutboxUnderTest } from "./under-test.js";
+import type { OutboxUnderTest, Stage, StageTests } from "./stage.js";
 
 /** The tests of a store that cannot be reached. */
 export function testCutOff(

@@ -2,10 +2,8 @@ import assert from "node:assert/strict";
 import type { EventKind } from "../../src/conversion/events.js";
 import { LEAST_URGENT_FIRST } from "../../src/conversion/kinds.js";
 import { fill } from "./bounds.js";
-import { until } from "./recorder.js";
 import { idsOf, largeSample } from "./samples.js";
-import { onStage, REJECTED, Stage } from "./stage.js";
-import type { Creates } from "./under-test.js";
+import { type Creates, onStage, REJECTED, Stage, until } from "./stage.js";
 
 /** `maxDeadLetterBytes` is that of `createSmall`. */
 export function testDeadLetterBytes(createSmall: Creates, maxDeadLetterBytes: number): void {

@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import type { OutboxEvent } from "../../src/conversion/events.js";
 import type { DeadLetterFilter, DeadLetterQuery } from "../../src/outbox/dead-letters.js";
 import { UNTRIED } from "../../src/outbox/outbox.js";
-import { until } from "./recorder.js";
 import { idsOf, sample, stranger, withData } from "./samples.js";
-import { REJECTED, type StageTests } from "./stage.js";
+import { REJECTED, type StageTests, until } from "./stage.js";
 
 export function testDeadLetters(it: StageTests): void {
   it("keeps what was given up, with all that is known of it", async (stage) => {

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import type { OutboxEvent } from "../../src/conversion/events.js";
-import { until } from "./recorder.js";
 import { sample, stranger } from "./samples.js";
-import { onStage, onTwoStages, REJECTED, Stage } from "./stage.js";
-import type { Lasting } from "./under-test.js";
+import { type Lasting, onStage, onTwoStages, REJECTED, Stage, until } from "./stage.js";
 
 const OTHER = 43;
 

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../src/conversion/kinds.js";
 import { UNTRIED } from "../../src/outbox/outbox.js";
-import { type Handed, retryIn, until } from "./recorder.js";
 import { idsOf, sample, withData } from "./samples.js";
-import type { StageTests } from "./stage.js";
+import { type Handed, retryIn, type StageTests, until } from "./stage.js";
 
 const ANY_TEXT = '\'; drop table "events"; -- \\ %s \u{1F600} \n\t ünïcödé ';
 

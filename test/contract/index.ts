@@ -12,9 +12,8 @@ import { testLease } from "./lease.js";
 import { testOrder } from "./order.js";
 import { testPersonalData } from "./personal-data.js";
 import { testLastingSchedule, testScheduled, testScheduledWhenFull } from "./scheduled.js";
-import { onStage } from "./stage.js";
+import { type OutboxUnderTest, onStage } from "./stage.js";
 import { testSurvival } from "./survival.js";
-import type { OutboxUnderTest } from "./under-test.js";
 import { testUrgency } from "./urgency.js";
 
 /** Tests every promise of the `Outbox` interface. `name`: of the group of tests. */

@@ -4,9 +4,8 @@ import { KINDS } from "../../src/conversion/kinds.js";
 import type { Attribution } from "../../src/conversion/visitor-ids.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
 import { seeded, someIdsOf } from "./order.js";
-import { retryIn } from "./recorder.js";
 import { idsOf, LONG_MS, lane, type Paying, paying, sample, signingUp, stranger } from "./samples.js";
-import { REJECTED, type StageTests } from "./stage.js";
+import { REJECTED, retryIn, type StageTests } from "./stage.js";
 
 const NEWCOMERS = ENDPOINTS.map((endpoint) =>
   lane(endpoint, { newestFirst: true, newWithinMs: LONG_MS / 2 }),

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { fill } from "./bounds.js";
-import { until } from "./recorder.js";
 import { paying, sample, signingUp } from "./samples.js";
-import type { Stage, StageTests } from "./stage.js";
+import { type Stage, type StageTests, until } from "./stage.js";
 
 const isDropped = ({ delivery }: Stage, { id }: { readonly id: string }) =>
   delivery.dropped.some(({ event }) => event.id === id);

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
-import { type Handed, retryIn, until } from "./recorder.js";
 import { sample } from "./samples.js";
-import { onTwoStages, REJECTED } from "./stage.js";
-import type { OutboxUnderTest } from "./under-test.js";
+import { type Handed, type OutboxUnderTest, onTwoStages, REJECTED, retryIn, until } from "./stage.js";
 
 // Chosen: the clocks of a process and of its store need not run alike.
 const SAFE_SHARE = 0.9;

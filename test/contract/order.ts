@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import type { OutboxEvent } from "../../src/conversion/events.js";
-import { type Handed, retryIn, until } from "./recorder.js";
 import { idsOf, sample, stranger } from "./samples.js";
-import { REJECTED, type StageTests } from "./stage.js";
+import { type Handed, REJECTED, retryIn, type StageTests, until } from "./stage.js";
 
 export function testOrder(it: StageTests): void {
   it("holds an event that brings two visitors together back for the one that has its session id, and later events of both for it", async (stage) => {

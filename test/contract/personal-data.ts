@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import type { Person } from "../../src/outbox/personal-data.js";
-import { until } from "./recorder.js";
 import { LONG_MS, sample, sampleOf, scheduledSample, stranger } from "./samples.js";
-import type { Stage, StageTests } from "./stage.js";
+import { type Stage, type StageTests, until } from "./stage.js";
 
 const ADA = "Ada@shop.example";
 const ADA_IN_OTHER_CASE = "aDA@Shop.example";

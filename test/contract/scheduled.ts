@@ -3,10 +3,8 @@ import { test } from "vitest";
 import { notBeforeOf, type OutboxEvent } from "../../src/conversion/events.js";
 import { UNTRIED } from "../../src/outbox/outbox.js";
 import { fill } from "./bounds.js";
-import { type Handed, until } from "./recorder.js";
 import { LONG_MS, sample, scheduledSample, stranger, withData } from "./samples.js";
-import { onTwoStages, Stage, type StageTests } from "./stage.js";
-import type { Lasting } from "./under-test.js";
+import { type Handed, type Lasting, onTwoStages, Stage, type StageTests, until } from "./stage.js";
 
 const SOME = 60;
 

@@ -4,10 +4,8 @@ import { createJournal } from "../../src/journal/journal.js";
 import { UNTRIED } from "../../src/outbox/outbox.js";
 import { systemClock } from "../../src/shared/clock.js";
 import { createShutdown } from "../../src/shutdown.js";
-import { retryIn, until } from "./recorder.js";
 import { paying, sample, stranger } from "./samples.js";
-import { onTwoStages, REJECTED, Stage } from "./stage.js";
-import type { Lasting } from "./under-test.js";
+import { type Lasting, onTwoStages, REJECTED, retryIn, Stage, until } from "./stage.js";
 
 /** The tests of a next process, and of two processes at the same time. */
 export function testSurvival({ create, reopen }: Lasting): void {

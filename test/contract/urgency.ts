@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { retryIn, until } from "./recorder.js";
 import { idsOf, LONG_MS, lane, sample, stranger } from "./samples.js";
-import type { StageTests } from "./stage.js";
+import { retryIn, type StageTests, until } from "./stage.js";
 
 export function testUrgency(it: StageTests): void {
   it("sends payments first, then registrations, then clicks, and of each the oldest", async (stage) => {

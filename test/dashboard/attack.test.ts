@@ -4,8 +4,8 @@ import fc from "fast-check";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
 import { anyCharacter } from "../helpers/any-character.js";
+import { throwing } from "../helpers/conversions.js";
 import { eachExpress } from "../helpers/express.js";
-import { throwing } from "../helpers/throwing.js";
 import { API_KEY } from "../helpers/tracker.js";
 import { appWith, listen, PATH, payInVain, refusedTracker } from "./helpers.js";
 

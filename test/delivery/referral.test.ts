@@ -5,7 +5,6 @@ import type { Call } from "../../src/service/calls.js";
 import { HOUR_MS } from "../helpers/times.js";
 import {
   hanging,
-  makeEvent,
   type Reply,
   refused,
   says,
@@ -23,13 +22,9 @@ function start(status: Reply, options: VirtualOptions = {}) {
 function startWith(reply: (call: Call) => Reply, options: VirtualOptions = {}) {
   const rig = startDelivery({ confirmReferral: "login-session", reply, ...options });
   let number = 0;
-  async function add(kind: EventKind, ids: Attribution = { sessionId: loginSessionId(`${number}`) }) {
-    const event = makeEvent(kind, ids, number++, rig.clock.now());
-    await rig.outbox.add(event);
-    return event;
-  }
-  const bodies = () => rig.service.posts.map(({ call }) => JSON.stringify(call.body));
-  return { ...rig, add, bodies };
+  const add = (kind: EventKind, ids: Attribution = { sessionId: loginSessionId(`${number++}`) }) =>
+    rig.add(kind, ids);
+  return { ...rig, add };
 }
 
 /** The service takes events, and its status endpoint hangs up. */

@@ -1,6 +1,6 @@
 /** A process that stood still: its event loop was blocked, it was stopped, or its machine slept. */
 import { describe, expect, it } from "vitest";
-import { until } from "../contract/recorder.js";
+import { until } from "../contract/stage.js";
 import { answering, type Behaviour, faultyService, silent } from "../helpers/faulty-service.js";
 import { startHost } from "../helpers/host.js";
 

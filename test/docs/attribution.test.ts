@@ -2,8 +2,7 @@ import express from "express";
 import type { Attribution } from "express-affiliate";
 import request from "supertest";
 import { expect, it } from "vitest";
-import { pageToRun } from "../helpers/docs/run.js";
-import { browser, referred, startShop } from "../helpers/docs/shop.js";
+import { browser, pageToRun, referred, startShop } from "../helpers/docs/run.js";
 
 const page = pageToRun("docs/attribution.md");
 

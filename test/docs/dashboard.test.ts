@@ -3,8 +3,7 @@ import session from "express-session";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
 import { textOf } from "../helpers/docs/pages.js";
-import { pageToRun } from "../helpers/docs/run.js";
-import { startShop } from "../helpers/docs/shop.js";
+import { pageToRun, startShop } from "../helpers/docs/run.js";
 
 const page = pageToRun("docs/dashboard.md");
 const PATH = "/admin/affiliate/";

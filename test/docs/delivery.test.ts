@@ -5,8 +5,7 @@ import { type Outcome, outcomeOf } from "../../src/delivery/outcome.js";
 import { UNTRIED } from "../../src/outbox/outbox.js";
 import type { Attempt } from "../../src/service/attempt.js";
 import { sample } from "../contract/samples.js";
-import { textOf } from "../helpers/docs/pages.js";
-import { rowsOf } from "../helpers/docs/results.js";
+import { rowsOf, textOf } from "../helpers/docs/pages.js";
 
 const rows = rowsOf(textOf("docs/delivery.md"), "One attempt, one outcome")
   .map((row) => Object.values(row))

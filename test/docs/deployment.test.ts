@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { textOf } from "../helpers/docs/pages.js";
-import { pageToRun } from "../helpers/docs/run.js";
-import { browser, envFor, startShop } from "../helpers/docs/shop.js";
+import { browser, envFor, pageToRun, startShop } from "../helpers/docs/run.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
 import { startSandbox } from "../sandbox/helpers.js";
 

@@ -1,7 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { bodies } from "../gateways/bodies.js";
-import { pageToRun } from "../helpers/docs/run.js";
-import { browser, closing, startShop } from "../helpers/docs/shop.js";
+import { browser, closing, pageToRun, startShop } from "../helpers/docs/run.js";
 
 const page = pageToRun("docs/llms.txt");
 

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { order } from "../helpers/conversions.js";
 import { textOf } from "../helpers/docs/pages.js";
-import { pageToRun } from "../helpers/docs/run.js";
-import { startShop } from "../helpers/docs/shop.js";
+import { pageToRun, startShop } from "../helpers/docs/run.js";
 import { startService } from "../helpers/service.js";
 
 const page = pageToRun("docs/money.md");

@@ -16,13 +16,12 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { exportToOpenTelemetry, traceAttempts } from "../../docs/monitoring/opentelemetry.js";
 import { exportToPrometheus } from "../../docs/monitoring/prometheus.js";
+import { returning } from "../helpers/conversions.js";
 import { root, textOf } from "../helpers/docs/pages.js";
-import { pageToRun } from "../helpers/docs/run.js";
-import { referred, reportAll, startRefusing, startShop } from "../helpers/docs/shop.js";
+import { pageToRun, referred, reportAll, startRefusing, startShop } from "../helpers/docs/run.js";
 import { answering, faultyService } from "../helpers/faulty-service.js";
 import { pay } from "../helpers/pay.js";
 import { complaintsOfPromtool, hasPromtool, promtool } from "../helpers/promtool.js";
-import { returning } from "../helpers/returning.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 const page = pageToRun("docs/monitoring.md");

@@ -3,8 +3,7 @@ import { expect, it } from "vitest";
 import { directoryWith, jsonOf } from "../cli/outbox/helpers.js";
 import { sample } from "../contract/samples.js";
 import { textOf } from "../helpers/docs/pages.js";
-import { pageToRun } from "../helpers/docs/run.js";
-import { reportAll, startRefusing, startShop } from "../helpers/docs/shop.js";
+import { pageToRun, reportAll, startRefusing, startShop } from "../helpers/docs/run.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 const page = pageToRun("docs/observability.md");

@@ -2,10 +2,8 @@ import type express from "express";
 import { affiliate } from "express-affiliate";
 import { expect, it } from "vitest";
 import { bodies } from "../gateways/bodies.js";
-import { textOf } from "../helpers/docs/pages.js";
-import { rowsOf } from "../helpers/docs/results.js";
-import { pageToRun } from "../helpers/docs/run.js";
-import { referred, startShop } from "../helpers/docs/shop.js";
+import { rowsOf, textOf } from "../helpers/docs/pages.js";
+import { pageToRun, referred, startShop } from "../helpers/docs/run.js";
 
 const page = pageToRun("docs/options.md");
 

@@ -4,10 +4,9 @@ import express from "express";
 import type { Attribution } from "express-affiliate";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
-import { pageToRun } from "../helpers/docs/run.js";
-import { browser, startShop } from "../helpers/docs/shop.js";
+import { returning } from "../helpers/conversions.js";
+import { browser, pageToRun, startShop } from "../helpers/docs/run.js";
 import { serve } from "../helpers/express.js";
-import { returning } from "../helpers/returning.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 // What browsers make of it is in test/browser/pages-and-apps.test.ts.

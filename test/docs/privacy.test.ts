@@ -2,10 +2,9 @@ import cookieParser from "cookie-parser";
 import type express from "express";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
-import { pageToRun } from "../helpers/docs/run.js";
-import { browser, referred, startShop } from "../helpers/docs/shop.js";
+import { returning } from "../helpers/conversions.js";
+import { browser, pageToRun, referred, startShop } from "../helpers/docs/run.js";
 import { answering, faultyService } from "../helpers/faulty-service.js";
-import { returning } from "../helpers/returning.js";
 
 const page = pageToRun("docs/privacy.md");
 

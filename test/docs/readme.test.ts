@@ -2,8 +2,7 @@ import { type DiskOutboxOptions, diskOutbox } from "express-affiliate/disk";
 import { expect, it, vi } from "vitest";
 import { order } from "../helpers/conversions.js";
 import { pages, textOf } from "../helpers/docs/pages.js";
-import { pageToRun } from "../helpers/docs/run.js";
-import { closing, referred, startShop } from "../helpers/docs/shop.js";
+import { closing, pageToRun, referred, startShop } from "../helpers/docs/run.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 const page = pageToRun("README.md");

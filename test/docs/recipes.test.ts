@@ -1,8 +1,7 @@
 import express from "express";
 import type { Attribution } from "express-affiliate";
 import { expect, it } from "vitest";
-import { pageToRun } from "../helpers/docs/run.js";
-import { browser, referred, startShop } from "../helpers/docs/shop.js";
+import { browser, pageToRun, referred, startShop } from "../helpers/docs/run.js";
 
 const page = pageToRun("docs/recipes.md");
 const json = express.json();

@@ -3,11 +3,9 @@ import { type Affiliate, affiliate } from "express-affiliate";
 import { postgresOutbox } from "express-affiliate/postgres";
 import request from "supertest";
 import { expect, it } from "vitest";
-import { order } from "../helpers/conversions.js";
-import { pageToRun } from "../helpers/docs/run.js";
-import { closing, startShop } from "../helpers/docs/shop.js";
+import { order, returning } from "../helpers/conversions.js";
+import { closing, pageToRun, startShop } from "../helpers/docs/run.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
-import { returning } from "../helpers/returning.js";
 
 const page = pageToRun("docs/serverless.md");
 

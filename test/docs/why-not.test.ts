@@ -5,14 +5,12 @@ import { describe, expect, it } from "vitest";
 import { doctorCommand } from "../../src/cli/doctor/command.js";
 import { REASONS } from "../../src/sandbox/inspector/why.js";
 import { runCommand } from "../cli/helpers.js";
-import { textOf } from "../helpers/docs/pages.js";
-import { rowsOf } from "../helpers/docs/results.js";
-import { browser, referred, startShop } from "../helpers/docs/shop.js";
+import { returning, throwing } from "../helpers/conversions.js";
+import { rowsOf, textOf } from "../helpers/docs/pages.js";
+import { browser, referred, startShop } from "../helpers/docs/run.js";
 import { answering, faultyService } from "../helpers/faulty-service.js";
 import { pay } from "../helpers/pay.js";
-import { returning } from "../helpers/returning.js";
 import { startService } from "../helpers/service.js";
-import { throwing } from "../helpers/throwing.js";
 import { linesLogger } from "../helpers/tracker.js";
 import { startSandbox } from "../sandbox/helpers.js";
 

@@ -1,8 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { App } from "../../proof/apps/shared/app.js";
-import { linesOf, MOST_LINES } from "../../proof/apps/shared/patch.js";
+import { type App, linesOf, MOST_LINES } from "../../proof/apps/shared/app.js";
 import { partsOf } from "../../proof/shared/run-parts.js";
 import { root, textOf } from "../helpers/docs/pages.js";
 

@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { attributionFrom } from "../../src/request/attribution-input.js";
 import { anyCharacter } from "../helpers/any-character.js";
-import { order } from "../helpers/conversions.js";
-import { throwing } from "../helpers/throwing.js";
+import { order, throwing } from "../helpers/conversions.js";
 import { trackerWithService } from "../helpers/tracker.js";
 
 const ids = { clickId: "c1", sessionId: "s1" };

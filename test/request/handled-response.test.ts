@@ -2,9 +2,8 @@ import { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { NextFunction, Request, Response } from "express";
 import { describe, expect, it } from "vitest";
-import { COOKIES, order, startShop } from "../helpers/conversions.js";
+import { COOKIES, order, returning, startShop } from "../helpers/conversions.js";
 import { eachExpress } from "../helpers/express.js";
-import { returning } from "../helpers/returning.js";
 import { withResolvers } from "../helpers/with-resolvers.js";
 
 type Handler = (req: Request, res: Response, next: NextFunction) => unknown;

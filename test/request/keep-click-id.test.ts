@@ -3,9 +3,9 @@ import { type Affiliate, type AffiliateOptions, OptionsError } from "express-aff
 import fc from "fast-check";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
+import { throwing } from "../helpers/conversions.js";
 import { eachExpress, serve } from "../helpers/express.js";
 import { cookiesOf, hello, sentBack, visitorOf } from "../helpers/landing.js";
-import { throwing } from "../helpers/throwing.js";
 import { linesLogger, startTracker } from "../helpers/tracker.js";
 
 const publicly = hello({ "Cache-Control": "public, max-age=60" });

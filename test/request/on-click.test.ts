@@ -6,9 +6,9 @@ import request from "supertest";
 import { describe, expect, it } from "vitest";
 import { isReference } from "../../src/conversion/reference.js";
 import { anyCharacter } from "../helpers/any-character.js";
+import { throwing } from "../helpers/conversions.js";
 import { eachExpress } from "../helpers/express.js";
 import { cookieNamesOf, cookiesOf, FIREFOX, hello, sentBack, startLanding } from "../helpers/landing.js";
-import { throwing } from "../helpers/throwing.js";
 import { startTracker } from "../helpers/tracker.js";
 
 /** Opens an address as it is written here: supertest would encode it anew. */

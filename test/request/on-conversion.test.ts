@@ -3,10 +3,8 @@ import express, { type Request, type RequestHandler, type Response } from "expre
 import type { Affiliate, Registration, RequestAffiliate } from "express-affiliate";
 import request from "supertest";
 import { describe, expect, expectTypeOf, it } from "vitest";
-import { ada, COOKIES, order, startShop } from "../helpers/conversions.js";
+import { ada, COOKIES, order, returning, startShop, throwing } from "../helpers/conversions.js";
 import { eachExpress } from "../helpers/express.js";
-import { returning } from "../helpers/returning.js";
-import { throwing } from "../helpers/throwing.js";
 import { startTracker, trackerWithService } from "../helpers/tracker.js";
 
 /** What is thrown at the start. */

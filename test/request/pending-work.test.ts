@@ -2,10 +2,8 @@ import express from "express";
 import { type AffiliateOptions, memoryOutbox } from "express-affiliate";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
-import { COOKIES, order } from "../helpers/conversions.js";
-import { returning } from "../helpers/returning.js";
+import { COOKIES, order, returning, throwing } from "../helpers/conversions.js";
 import type { Answer } from "../helpers/service.js";
-import { throwing } from "../helpers/throwing.js";
 import { trackerWithService } from "../helpers/tracker.js";
 
 async function shop({ answer, ...options }: Partial<AffiliateOptions> & { answer?: Answer } = {}) {

@@ -5,10 +5,9 @@ import type { Express, NextFunction, Request, RequestHandler, Response } from "e
 import { memoryOutbox, type Payment } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { describe, expect, it, vi } from "vitest";
-import { order } from "../helpers/conversions.js";
+import { order, throwing } from "../helpers/conversions.js";
 import { eachExpress, serve } from "../helpers/express.js";
 import { scratchDirectory } from "../helpers/scratch.js";
-import { throwing } from "../helpers/throwing.js";
 import { startTracker } from "../helpers/tracker.js";
 import { withResolvers } from "../helpers/with-resolvers.js";
 

@@ -4,9 +4,8 @@ import type { Express } from "express";
 import { type Affiliate, affiliate } from "express-affiliate";
 import request from "supertest";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { order, startShop } from "../helpers/conversions.js";
+import { order, returning, startShop } from "../helpers/conversions.js";
 import { eachExpress } from "../helpers/express.js";
-import { returning } from "../helpers/returning.js";
 import { trackerWithService } from "../helpers/tracker.js";
 import { withResolvers } from "../helpers/with-resolvers.js";
 

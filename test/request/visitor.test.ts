@@ -7,10 +7,9 @@ import fc from "fast-check";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
 import { loginSessionId } from "../../src/conversion/visitor-ids.js";
-import { order } from "../helpers/conversions.js";
+import { order, throwing } from "../helpers/conversions.js";
 import { eachExpress, serve } from "../helpers/express.js";
 import { sentBack, visitorOf } from "../helpers/landing.js";
-import { throwing } from "../helpers/throwing.js";
 import { trackerWithService } from "../helpers/tracker.js";
 
 const VISITOR_ID = /^(?!\.{1,2}$)[\x21-\x7e]{1,256}$/;

@@ -1,7 +1,7 @@
 import { runInNewContext } from "node:vm";
 import type { Sandbox } from "express-affiliate/sandbox";
 import { expect, onTestFinished, test } from "vitest";
-import { sandboxCommand } from "../../src/sandbox/command.js";
+import { sandboxCommand } from "../../src/cli/sandbox.js";
 import { sendPayment, sendRegistration, startSandbox } from "./helpers.js";
 
 /** Opens a page with an affiliate's reference and the sandbox's snippet. Resolves with its cookies. */
@@ -50,7 +50,7 @@ test.each([
 );
 
 test("the sandbox command turns the snippet's session id off", async () => {
-  const io = { stdout: () => {}, stderr: () => {} };
+  const io = { stdout: () => {}, stderr: () => {}, env: {} };
   const sandbox = (await sandboxCommand(["--port", "0", "--no-snippet-session"], io)) as Sandbox;
   onTestFinished(() => sandbox.close());
   expect([...(await openLandingPage(sandbox)).keys()]).toEqual(["svc_click_id"]);

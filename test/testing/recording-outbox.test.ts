@@ -3,7 +3,7 @@ import type { AffiliateOptions } from "express-affiliate";
 import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
-import { returning } from "../helpers/returning.js";
+import { returning } from "../helpers/conversions.js";
 import { startTracker } from "../helpers/tracker.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
 

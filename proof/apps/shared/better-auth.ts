@@ -1,6 +1,5 @@
 import { partOf } from "../../../test/helpers/docs/pages.js";
-import { type Edit, inFile } from "./patch.js";
-import { type Person, taken, type Visitor } from "./walk.js";
+import { type Edit, inFile, type Person, taken, type Visitor } from "./app.js";
 
 export async function signUpByEmail(visitor: Visitor, { email, name, password }: Person): Promise<void> {
   taken(await visitor.post("/api/auth/sign-up/email", { email, name, password }));

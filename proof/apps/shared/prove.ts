@@ -7,10 +7,8 @@ import { freePort } from "../../../test/helpers/own-server.js";
 import { npmFlags } from "../../shared/packed.js";
 import { answers, type Program, startProgram } from "../../shared/program.js";
 import type { Shown } from "../../shared/run-parts.js";
-import type { App, Beside } from "./app.js";
-import { applyPatch, linesOf, MOST_LINES } from "./patch.js";
+import { type App, applyPatch, type Beside, contentsOf, linesOf, MOST_LINES } from "./app.js";
 import { openProject } from "./project.js";
-import { contentsOf } from "./walk.js";
 
 export interface Means {
   /** The packed package. */

@@ -124,10 +124,8 @@ export function createQueueOutbox(
     const fitting = await makeSpace(events);
     if (fitting.size === 0) return events.map(() => "full");
     if (await queue.placeNew(events)) throw IS_BEHIND;
-    const stored = await queue.append(
-      events.filter((event) => fitting.has(event)).map((event) => ({ event, report })),
-    );
-    const outcomes = [...stored];
+    const coming = events.filter((event) => fitting.has(event)).map((event) => ({ event, report }));
+    const outcomes = [...(await queue.append(coming))];
     return events.map((event) => (fitting.has(event) ? (outcomes.shift() as Stored) : "full"));
   }
 
@@ -151,14 +149,7 @@ export function createQueueOutbox(
       again(clock, () => leaseMs / 3, queue.renew),
       again(clock, countAgainIn, counts.take),
       again(clock, () => RELEASED_EVERY_MS, releaseAll),
-      again(
-        clock,
-        () => UPKEEP_MS,
-        async () => {
-          await tellCautions();
-          await queue.upkeep();
-        },
-      ),
+      again(clock, () => UPKEEP_MS, keepUp),
     ];
   }
 
@@ -186,6 +177,11 @@ export function createQueueOutbox(
     const cautions = await database.cautions();
     areCautionsTold = true;
     for (const caution of cautions) notify((to) => to.cautioned?.(caution));
+  }
+
+  async function keepUp(): Promise<void> {
+    await tellCautions();
+    await queue.upkeep();
   }
 
   async function close(): Promise<void> {

@@ -1,8 +1,8 @@
 import type { OutboxEvent } from "express-affiliate";
 import { expect, onTestFinished, test } from "vitest";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
-import { until } from "../../contract/recorder.js";
 import { sample, scheduledSample, withData } from "../../contract/samples.js";
+import { until } from "../../contract/stage.js";
 import { run } from "../../helpers/deliver.js";
 import { appending, DELIVERED, diskOf, settleAll, someOf } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { openDisk as openForCommand } from "../../../src/cli/outbox/disk.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { receiptTimes } from "../../../src/outbox/fallback.js";
-import { until } from "../../contract/recorder.js";
+import { until } from "../../contract/stage.js";
 import { type Disk, diskOf } from "../../helpers/disk-store.js";
 import { startHost } from "../../helpers/host.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
@@ -14,11 +14,11 @@ import { startTracker } from "../../helpers/tracker.js";
 const PAYMENT = { paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 };
 const NOWHERE = { baseUrl: "http://127.0.0.1:9", clientId: 1 };
 
-/** A process with a tracker that delivers nothing. */
-const startSilent = (directory: string, script: string) =>
+/** A process with a tracker, which delivers nothing unless the options say otherwise. */
+const startPaying = (directory: string, script: string, options: object = { ...NOWHERE, delivery: false }) =>
   startHost(`
     const outbox = diskOutbox({ directory: ${JSON.stringify(directory)} });
-    const tracker = affiliate({ ...${JSON.stringify(NOWHERE)}, delivery: false, outbox, logger });
+    const tracker = affiliate({ ...${JSON.stringify(options)}, outbox, logger });
     const pay = (paymentId) => tracker.trackPayment(payment(paymentId), { sessionId: "s" });
     ${script}`);
 
@@ -34,7 +34,7 @@ async function queuedIn(directory: string): Promise<number> {
 
 test("a payment that was reported is not lost when the process is killed in the same tick", async () => {
   const directory = scratchDirectory();
-  await startSilent(directory, "for (let id = 1; id <= 250; id++) pay(id); die();").ended;
+  await startPaying(directory, "for (let id = 1; id <= 250; id++) pay(id); die();").ended;
 
   expect(spools(directory)).toHaveLength(1);
   expect(await queuedIn(directory)).toBe(250);
@@ -55,7 +55,7 @@ test.each([
 ])("nothing is lost when the process $how while its storage fails", async ({ last, code }) => {
   const directory = scratchDirectory();
   const locked = diskOf({}, directory);
-  const { host, said, ended } = startSilent(
+  const { host, said, ended } = startPaying(
     directory,
     `say("open"); process.stdin.once("data", async () => {
       const { reason } = await pay(1);
@@ -74,12 +74,9 @@ test.each([
 test("another process delivers what a killed one had just reported, within a second or two", async () => {
   const directory = scratchDirectory();
   const service = await startService(() => ({ success: true }));
-  startTracker({ baseUrl: service.url, clientId: 1, outbox: diskOutbox({ directory }) });
-  await startHost(`
-    const outbox = diskOutbox({ directory: ${JSON.stringify(directory)} });
-    const tracker = affiliate({ baseUrl: ${JSON.stringify(service.url)}, clientId: 1, outbox, logger });
-    tracker.trackPayment(payment(1), { sessionId: "s" });
-    die();`).ended;
+  const options = { baseUrl: service.url, clientId: 1 };
+  startTracker({ ...options, outbox: diskOutbox({ directory }) });
+  await startPaying(directory, "pay(1); die();", options).ended;
 
   await until(() => service.posted.length === 1, "nothing was delivered");
   await until(() => spools(directory).length === 1, "the spool of the killed process is still there");
@@ -87,10 +84,10 @@ test("another process delivers what a killed one had just reported, within a sec
 
 test("a process that ends by itself leaves no spool file, and the next one takes in that of one that exits", async () => {
   const directory = scratchDirectory();
-  await startSilent(directory, "pay(1);").ended;
+  await startPaying(directory, "pay(1);").ended;
   expect(spools(directory)).toEqual([]);
-  expect((await startSilent(directory, "pay(2); process.exit(0);").ended).code).toBe(0);
-  await startSilent(directory, "setTimeout(() => {}, 1_500);").ended;
+  expect((await startPaying(directory, "pay(2); process.exit(0);").ended).code).toBe(0);
+  await startPaying(directory, "setTimeout(() => {}, 1_500);").ended;
   expect(spools(directory)).toEqual([]);
   expect(await queuedIn(directory)).toBe(2);
 });
@@ -99,10 +96,7 @@ test.each(["process.exit(0)", "setImmediate(() => process.exit(0))"])(
   "a payment waits untried for the next process if its host exits on the receipt: `.then(() => %s)`",
   async (exit) => {
     const directory = scratchDirectory();
-    await startHost(`
-    const outbox = diskOutbox({ directory: ${JSON.stringify(directory)} });
-    const tracker = affiliate({ ...${JSON.stringify(NOWHERE)}, outbox, logger });
-    tracker.trackPayment(payment(1), { sessionId: "s" }).then(() => ${exit});`).ended;
+    await startPaying(directory, `pay(1).then(() => ${exit});`, NOWHERE).ended;
 
     const disk = diskOf({ clientId: 1 }, directory);
     const [claim] = await disk.claim(1);
@@ -113,11 +107,8 @@ test.each(["process.exit(0)", "setImmediate(() => process.exit(0))"])(
 test("a payment whose request has left stays under way when its process exits", async () => {
   const directory = scratchDirectory();
   const service = await startService(() => undefined);
-  const { host, ended } = startHost(`
-    const outbox = diskOutbox({ directory: ${JSON.stringify(directory)} });
-    const tracker = affiliate({ baseUrl: ${JSON.stringify(service.url)}, clientId: 1, outbox, logger });
-    tracker.trackPayment(payment(1), { sessionId: "s" });
-    process.stdin.once("data", () => process.exit(0));`);
+  const script = 'pay(1); process.stdin.once("data", () => process.exit(0));';
+  const { host, ended } = startPaying(directory, script, { baseUrl: service.url, clientId: 1 });
   await until(() => service.posted.length === 1, "nothing was sent");
   host.stdin?.write("exit");
   await ended;
@@ -142,7 +133,7 @@ test("close() while the storage fails leaves the payments in a file, and says th
 
 test("`outbox hold` holds the payments of a killed process, too", async () => {
   const directory = scratchDirectory();
-  await startSilent(directory, "pay(1); pay(2); die();").ended;
+  await startPaying(directory, "pay(1); pay(2); die();").ended;
 
   const command = openForCommand(directory);
   expect(await command.look()).toMatchObject({ queued: 2 });

@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
-import { secondsUntil } from "../../../proof/shared/seconds-until.js";
+import { secondsUntil } from "../../../proof/shared/figures.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
-import { until } from "../../contract/recorder.js";
+import { until } from "../../contract/stage.js";
 import { startHost } from "../../helpers/host.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";

@@ -1,9 +1,8 @@
 import type { PostgresPool } from "express-affiliate/postgres";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { retryIn } from "../../contract/recorder.js";
 import { sample } from "../../contract/samples.js";
-import { REJECTED, Stage } from "../../contract/stage.js";
+import { REJECTED, retryIn, Stage } from "../../contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { linesLogger, startTracker } from "../../helpers/tracker.js";
 

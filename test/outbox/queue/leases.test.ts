@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../src/shared/clock.js";
-import { retryIn } from "../../contract/recorder.js";
 import { sample } from "../../contract/samples.js";
-import { Stage } from "../../contract/stage.js";
+import { retryIn, Stage } from "../../contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import type { SqlDatabase } from "../../helpers/sql-database.js";

@@ -2,7 +2,6 @@ import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
 import { HELD } from "../../../src/outbox/dead-letters.js";
 import type { Outbox } from "../../../src/outbox/outbox.js";
-import { retryIn } from "../../contract/recorder.js";
 import {
   DESTINATION,
   idsOf,
@@ -13,7 +12,7 @@ import {
   stranger,
   withData,
 } from "../../contract/samples.js";
-import { REJECTED, Stage } from "../../contract/stage.js";
+import { REJECTED, retryIn, Stage } from "../../contract/stage.js";
 import { run } from "../../helpers/deliver.js";
 import { reportIn, type SqlDatabase } from "../../helpers/sql-database.js";
 

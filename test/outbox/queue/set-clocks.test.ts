@@ -1,8 +1,7 @@
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
-import { retryIn } from "../../contract/recorder.js";
 import { sample } from "../../contract/samples.js";
-import { Stage } from "../../contract/stage.js";
+import { retryIn, Stage } from "../../contract/stage.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";

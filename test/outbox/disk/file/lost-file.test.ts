@@ -7,8 +7,8 @@ import type { DiskClaim } from "../../../../src/outbox/disk/store/calls.js";
 import { LOOKS_WITHOUT_LOCK } from "../../../../src/outbox/disk/store/owners.js";
 import { UNTRIED, type Verdict } from "../../../../src/outbox/outbox.js";
 import { clicksOf } from "../../../contract/clicks.js";
-import { until } from "../../../contract/recorder.js";
 import { DESTINATION, LONG_MS, sample, scheduledSample, stranger } from "../../../contract/samples.js";
+import { until } from "../../../contract/stage.js";
 import {
   appending,
   DELIVERED,

@@ -8,8 +8,8 @@ import { createOwnerLocks } from "../../../../src/outbox/disk/file/owner-locks.j
 import { lineOf } from "../../../../src/outbox/disk/spool/spool-files.js";
 import type { Call } from "../../../../src/outbox/disk/store/calls.js";
 import { openLink } from "../../../../src/outbox/disk/thread/link.js";
-import { until } from "../../../contract/recorder.js";
 import { sample } from "../../../contract/samples.js";
+import { until } from "../../../contract/stage.js";
 import { capacityOf } from "../../../helpers/deliver.js";
 import { appending, engine, openDisk, someOf } from "../../../helpers/disk-store.js";
 import { endWorker } from "../../../helpers/ending-worker.js";

@@ -1,7 +1,7 @@
 import { expect, onTestFinished } from "vitest";
-import { sandboxCommand } from "../../src/sandbox/command.js";
+import { sandboxCommand } from "../../src/cli/sandbox.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
-import { test } from "./helpers.js";
+import { test } from "../sandbox/helpers.js";
 
 async function run(args: string) {
   const out: string[] = [];
@@ -9,6 +9,7 @@ async function run(args: string) {
   const result = await sandboxCommand(args.split(" "), {
     stdout: (line) => out.push(line),
     stderr: (line) => err.push(line),
+    env: {},
   });
   const sandbox = typeof result === "number" ? undefined : result;
   onTestFinished(() => sandbox?.close());

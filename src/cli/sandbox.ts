@@ -1,11 +1,8 @@
-import { parseArgs } from "node:util";
-import { createSandbox, type Sandbox, type SandboxOptions } from "./sandbox.js";
-
-export interface CommandIo {
-  stdout(line: string): void;
-  stderr(line: string): void;
-  readonly parse?: typeof parseArgs;
-}
+import type { parseArgs } from "node:util";
+import { createSandbox, type Sandbox, type SandboxOptions } from "../sandbox/sandbox.js";
+import { errorFrom } from "../shared/errors.js";
+import { readArguments, understood } from "./arguments.js";
+import type { Terminal } from "./terminal.js";
 
 const help = `Usage: express-affiliate sandbox [options]
 
@@ -28,28 +25,22 @@ never production.
 Exit code: 0 once it has been stopped, 1 if it cannot start, 2 if the arguments
 are wrong.`;
 
-/**
- * `express-affiliate sandbox`. Resolves with the running sandbox once its address is printed, or
- * with an exit code: 0 after `--help`, 1 if it cannot start, 2 for wrong arguments.
- */
-export async function sandboxCommand(args: string[], io: CommandIo): Promise<Sandbox | number> {
-  let flags: Flags;
-  try {
-    flags = (io.parse ?? parseArgs)({ args, options }).values;
-  } catch (error) {
-    io.stderr(`sandbox: ${(error as Error).message}\nexpress-affiliate sandbox --help lists all options`);
-    return 2;
-  }
-  if (flags.help) {
-    io.stdout(help);
-    return 0;
-  }
+/** Resolves with the running sandbox once its address is printed, or with an exit code. */
+export async function sandboxCommand(args: string[], terminal: Terminal): Promise<Sandbox | number> {
+  const read = () => readArguments({ args, options }).values;
+  const flags = understood("sandbox", {
+    args,
+    help,
+    terminal,
+    read: () => (read().help ? undefined : read()),
+  });
+  if (typeof flags === "number") return flags;
   try {
     const sandbox = await createSandbox(toOptions(flags));
-    for (const line of welcome(sandbox, flags)) io.stdout(line);
+    for (const line of welcome(sandbox, flags)) terminal.stdout(line);
     return sandbox;
   } catch (error) {
-    io.stderr(error instanceof Error ? error.message : String(error));
+    terminal.stderr(errorFrom(error).message);
     return error instanceof TypeError ? 2 : 1;
   }
 }
