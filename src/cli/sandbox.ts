@@ -27,13 +27,11 @@ are wrong.`;
 
 /** Resolves with the running sandbox once its address is printed, or with an exit code. */
 export async function sandboxCommand(args: string[], terminal: Terminal): Promise<Sandbox | number> {
-  const read = () => readArguments({ args, options }).values;
-  const flags = understood("sandbox", {
-    args,
-    help,
-    terminal,
-    read: () => (read().help ? undefined : read()),
-  });
+  const read = () => {
+    const { values } = readArguments({ args, options });
+    return values.help ? undefined : values;
+  };
+  const flags = understood("sandbox", { args, help, terminal, read });
   if (typeof flags === "number") return flags;
   try {
     const sandbox = await createSandbox(toOptions(flags));

@@ -26,8 +26,8 @@ interface Reading extends FoundSpool {
  * duplicate: a line may be read twice, or by two processes. A file that has not changed for `SETTLE_MS`
  * since it was read is removed. The process that removes it reports what is lost.
  *
- * An event that was dropped meanwhile is stored, or dropped, a second time. A note in the transaction
- * that drops it would prevent that. But if a process ended before it emitted `dropped`, nobody would
+ * An event that was dropped meanwhile is stored, or dropped, a second time. To note each drop in its
+ * transaction would prevent that. But a process may end before it emits `dropped`: then nobody would
  * report the loss.
  *
  * If only a process's thread has ended, and its lock with it, what that process has just reported

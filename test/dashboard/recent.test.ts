@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { Affiliate } from "express-affiliate";
 import { describe, expect, it } from "vitest";
-import { recordRecent } from "../../src/dashboard/state.js";
+import { recordRecent } from "../../src/dashboard/recent.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 import { MINUTE_MS } from "../helpers/times.js";
 
