@@ -51,6 +51,15 @@ export function testBounds(it: StageTests): void {
     await stage.add(sample("payment"));
   });
 
+  it("finds a duplicate and sheds nothing for it, even if it is full", async (stage) => {
+    stage.hold();
+    const [click, payment] = [sample("click"), sample("payment")];
+    await stage.add(click, payment);
+    await fill(stage.outbox, "click");
+    for (const known of [click, payment]) assert.equal(await stage.outbox.add(known), "duplicate");
+    assert.deepEqual(stage.delivery.dropped, []);
+  });
+
   it("finds a click to shed, however many older ones are under way", async (stage) => {
     const clicks = Array.from({ length: 20 }, () => sample("click"));
     stage.delivery.capacity = clicks.length;

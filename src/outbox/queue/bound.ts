@@ -8,15 +8,17 @@ import { type Counts, changeOf } from "./counts.js";
  *
  * @param options.shed removes the oldest unclaimed events of an urgency that these will not wait for,
  * at most so many.
- * @returns a function that makes room for events. Resolves to those that may be stored.
+ * @returns a function that makes room for events. Resolves to those that may be stored, and to those
+ * that are known: they need no room.
  */
 export function createBound(options: {
   maxEvents: number;
   counts: Counts;
+  knownOf: (events: readonly OutboxEvent[]) => Promise<ReadonlySet<OutboxEvent>>;
   shed: (events: readonly OutboxEvent[], urgency: EventKind, most: number) => Promise<readonly OutboxEvent[]>;
   onShed: (event: OutboxEvent) => void;
-}): (events: readonly OutboxEvent[]) => Promise<ReadonlySet<OutboxEvent>> {
-  const { maxEvents, counts, shed, onShed } = options;
+}): (events: readonly OutboxEvent[]) => Promise<Record<"fitting" | "known", ReadonlySet<OutboxEvent>>> {
+  const { maxEvents, counts, knownOf, shed, onShed } = options;
   const space = () => maxEvents - counts.queued();
 
   /** Sheds for events of one kind until there is space for so many, if it can. */
@@ -40,13 +42,14 @@ export function createBound(options: {
 
   return async function makeSpace(events) {
     if (events.length > space() && counts.mayBeTooHigh()) await counts.take();
-    if (events.length <= space()) return new Set(events);
+    if (events.length <= space()) return { fitting: new Set(events), known: new Set() };
+    const known = await knownOf(events);
     const fitting = new Set<OutboxEvent>();
     for (const kind of KINDS) {
-      const some = events.filter((event) => event.kind === kind);
+      const some = events.filter((event) => event.kind === kind && !known.has(event));
       if (some.length > 0) await shedFor(some, kind, fitting.size + some.length);
       for (const event of some) if (fitting.size < space()) fitting.add(event);
     }
-    return fitting;
+    return { fitting, known };
   };
 }

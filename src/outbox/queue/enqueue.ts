@@ -138,6 +138,15 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
     (heads: readonly Head[]) => `insert into ${queues}${words.queueAlias} ${rowsInSql(heads)} ${raised}`,
   );
 
+  /** What is there with these events' ids. */
+  async function find(on: Statements, coming: readonly OutboxEvent[]): Promise<Found[]> {
+    const ids = coming.map(({ id }) => id);
+    const found: Found[] = [];
+    for (const destination of new Set(coming.map((event) => event.destination)))
+      found.push(...(await on.rows<Found>(lookUp(ids), [destination, ...ids])));
+    return found;
+  }
+
   async function insert(tx: Statements, rows: readonly Row[]): Promise<Found[]> {
     const inserted: Found[] = [];
     if (tx.insertOne) {
@@ -201,12 +210,9 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
       return rowOf(incoming, QUEUED, place, incoming.event.createdAt);
     });
     let found = await (isNew ? insert(tx, written) : update(tx, batch, written));
-    const ids = coming.map(({ id }) => id);
     // What was there is not returned, nor the number of a visitor's clicks.
     if (found.length < batch.length || coming.some(({ kind }) => kind === "click")) {
-      found = [];
-      for (const destination of new Set(coming.map((event) => event.destination)))
-        found.push(...(await tx.rows<Found>(lookUp(ids), [destination, ...ids])));
+      found = await find(tx, coming);
     }
     // Of two in one batch, the first is stored.
     const rows = new Map(found.map((row) => [`${row.destination} ${row.id} ${row.report}`, row]));
@@ -249,6 +255,7 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
 
   return {
     placesOf,
+    find,
     enqueue,
     /** An event without a place in a queue, for `Database.insertWithin`. */
     newRow(incoming: Incoming) {

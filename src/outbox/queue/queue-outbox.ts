@@ -38,6 +38,7 @@ const COUNTED_AT_MOST_EVERY_MS = 1_000;
 const COUNTED_AT_LEAST_EVERY_MS = 60_000;
 const UPKEEP_MS = 60_000;
 const SOON_MS = 20;
+const SPACE_WITHIN_MS = 1_000;
 // How long a payment that is due waits at most for its place in the queue.
 const RELEASED_EVERY_MS = 1_000;
 const IS_BEHIND = new Error("an earlier event of the same visitor is being given its place");
@@ -79,8 +80,7 @@ export function createQueueOutbox(
   const isBusy = (error: unknown) => error === IS_BEHIND || database.isBusy(error);
   const append = createAppend({ clock, attempt, isBusy });
   const makeSpace = createBound({
-    maxEvents,
-    counts,
+    ...{ maxEvents, counts, knownOf: queue.knownOf },
     shed: queue.shedFor,
     onShed: (event) => notify((to) => to.dropped(event, "full")),
   });
@@ -121,17 +121,30 @@ export function createQueueOutbox(
   }
 
   async function attempt(events: readonly OutboxEvent[], report: string): Promise<readonly Stored[]> {
-    const fitting = await makeSpace(events);
-    if (fitting.size === 0) return events.map(() => "full");
-    if (await queue.placeNew(events)) throw IS_BEHIND;
+    const { fitting, known } = await makeSpace(events);
     const coming = events.filter((event) => fitting.has(event)).map((event) => ({ event, report }));
-    const outcomes = [...(await queue.append(coming))];
-    return events.map((event) => (fitting.has(event) ? (outcomes.shift() as Stored) : "full"));
+    if (coming.length > 0 && (await queue.placeNew(events))) throw IS_BEHIND;
+    const outcomes = coming.length > 0 ? [...(await queue.append(coming))] : [];
+    return events.map((event) => {
+      if (known.has(event)) return "duplicate";
+      return fitting.has(event) ? (outcomes.shift() as Stored) : "full";
+    });
+  }
+
+  /** `undefined`: unknown, as if transactions that report have all connections of the pool. */
+  async function spaceFor(event: OutboxEvent) {
+    let cancel = () => {};
+    const late = new Promise<undefined>((resolve) => {
+      cancel = clock.after(SPACE_WITHIN_MS, () => resolve(undefined));
+    });
+    return Promise.race([makeSpace([event]), late]).finally(cancel);
   }
 
   async function appendIn(transaction: unknown, event: OutboxEvent): Promise<Stored> {
     if (!database.insertWithin) throw noTransaction(`${name}Outbox`);
-    if (!(await makeSpace([event])).has(event)) return "full";
+    const space = await spaceFor(event);
+    if (space?.known.has(event)) return "duplicate";
+    if (space && !space.fitting.has(event)) return "full";
     const isStored = await database.insertWithin(transaction, queue.newRow(event));
     // Nothing tells of the commit: a look finds the event.
     pollSoon();

@@ -128,6 +128,13 @@ export function createQueue(
     return chores.areBehind(coming);
   }
 
+  /** Those that are known already: a report of one is a duplicate. */
+  async function knownOf(coming: readonly OutboxEvent[]): Promise<ReadonlySet<OutboxEvent>> {
+    const nameOf = ({ destination, id }: Pick<OutboxEvent, "destination" | "id">) => `${destination} ${id}`;
+    const known = new Set((await enqueue.find(database, coming)).map(nameOf));
+    return new Set(coming.filter((event) => known.has(nameOf(event))));
+  }
+
   async function count(): Promise<CountRow[]> {
     const select = (states: string, by = "") =>
       `select destination, state, kind, reason, count(*) as number,
@@ -198,6 +205,7 @@ export function createQueue(
     append,
     /** For `Database.insertWithin`. */
     newRow: (event: OutboxEvent) => enqueue.newRow({ event, report: randomUUID() }),
+    knownOf,
     claim,
     giveBackUnknown: chores.giveBackUnknown,
     findAgain: leases.findAgain,

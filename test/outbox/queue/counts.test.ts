@@ -141,7 +141,9 @@ test("the number of events, whenever it is counted, is never less than what wait
 async function takesPayment(counts: Counts): Promise<boolean> {
   const shed = () => Promise.reject(new Error("there is space"));
   const payment = sample("payment");
-  return (await createBound({ maxEvents: 8, counts, shed, onShed: ignore })([payment])).has(payment);
+  const knownOf = async () => new Set<never>();
+  const makeSpace = createBound({ maxEvents: 8, counts, knownOf, shed, onShed: ignore });
+  return (await makeSpace([payment])).fitting.has(payment);
 }
 
 test("an outbox refuses no event because the server counted others before their receipts came", async () => {
@@ -171,3 +173,14 @@ test("an outbox neither sheds nor refuses an event because the server counted me
 });
 
 function ignore(): void {}
+
+test("in a full outbox, an event that is known is no new one for which space is made, even if it is shed for another one", async () => {
+  const [click, payment] = [sample("click"), sample("payment")];
+  const counts = createCounts(async () => [storedChange(click, Date.now())], new Scope(DESTINATION));
+  await counts.take();
+  const shed = async () => [click];
+  const knownOf = async () => new Set([click]);
+  const makeSpace = createBound({ maxEvents: 1, counts, knownOf, shed, onShed: ignore });
+
+  expect(await makeSpace([click, payment])).toEqual({ fitting: new Set([payment]), known: new Set([click]) });
+});

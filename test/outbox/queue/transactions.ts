@@ -352,6 +352,16 @@ export function testTransactions(
     await stage.delivers(event);
   });
 
+  test("with that one connection, even if it is full", async () => {
+    const pool = poolOfOne();
+    await using stage = await Stage.open(() => create({ pool, maxEvents: 1 }));
+    stage.hold();
+    await stage.add(sample("click"));
+    const host = await begin(undefined, pool);
+    expect(await stage.outbox.add(sample("payment"), host)).toBe("queued");
+    await host.end("commit");
+  });
+
   test("refuses what is no transaction, a pool included", async () => {
     const outbox = await create();
     for (const transaction of [{}, poolOfOne()]) {

@@ -8,14 +8,16 @@ import { eventFromLine, type FoundSpool, readSpool, removeSpool, spoolsBeside } 
 const LINES_AT_ONCE = 200;
 /** Chosen: a writer that lives looks every 100 ms whether its file was deleted. */
 export const SETTLE_MS = 250;
+// Chosen: a process whose thread has ended by itself has its lock again by then, and its events.
+const SETTLE_FULL_MS = 2_000;
 
 export type TakeIn = ReturnType<typeof createTakeIn>;
 
 interface Reading extends FoundSpool {
   /** Those that are not stored yet. */
   readonly lines: string[];
-  /** For which there was no space. */
-  readonly full: OutboxEvent[];
+  /** For which there was no space, in parts. */
+  readonly full: OutboxEvent[][];
   damaged: number;
   /** When the last line was stored; `undefined`: not yet. */
   storedAt?: number;
@@ -23,12 +25,13 @@ interface Reading extends FoundSpool {
 
 /**
  * Stores what ended processes left in their spool files, a few lines at a time. A known id is a
- * duplicate: a line may be read twice, or by two processes. A file that has not changed for `SETTLE_MS`
- * since it was read is removed. The process that removes it reports what is lost.
+ * duplicate: a line may be read twice, or by two processes. A file that has not changed for a while
+ * since it was read is removed. The process that removes it reports what is lost, and the others stop
+ * storing it.
  *
- * An event that was dropped meanwhile is stored, or dropped, a second time. To note each drop in its
- * transaction would prevent that. But a process may end before it emits `dropped`: then nobody would
- * report the loss.
+ * An event that a full outbox has dropped is stored if there is space by now, and otherwise dropped
+ * again. If each drop were noted in its transaction, this could not happen. But a process may end
+ * before it emits `dropped`, and then nobody would report the loss.
  *
  * If only a process's thread has ended, and its lock with it, what that process has just reported
  * may be stored here first, and is then a duplicate to it. It sees that its file was deleted, and
@@ -53,7 +56,8 @@ export function createTakeIn(
       if (!isGone(spool.owner)) continue;
       const before = stored.get(spool.path);
       // A file that is being written changes all the time.
-      if (before?.storedAt !== undefined && clock.monotonic() - before.storedAt < SETTLE_MS) continue;
+      const settleMs = before?.full.length ? SETTLE_FULL_MS : SETTLE_MS;
+      if (before?.storedAt !== undefined && clock.monotonic() - before.storedAt < settleMs) continue;
       try {
         if (before?.version !== spool.version) {
           const lines = readSpool(spool.path).split("\n");
@@ -68,14 +72,20 @@ export function createTakeIn(
     return undefined;
   }
 
+  /** Whether another process has removed the file that this one is storing. */
+  const isOver = ({ path: file, storedAt }: Reading) =>
+    storedAt === undefined && !spoolsBeside(path).some((spool) => spool.path === file);
+
   return {
     /** Whether there is something to do for `step`. */
     finds(): boolean {
+      const reading = current;
       // At the moment, the directory may be unreadable.
+      if (reading && harmless(() => isOver(reading))) current = undefined;
       current ??= harmless(next);
       return current !== undefined;
     },
-    /** Whether files are to be removed in `SETTLE_MS` at the latest, by `finds`. */
+    /** Whether `finds` will remove files: in `SETTLE_MS` those whose events all had space. */
     get isSettling(): boolean {
       return stored.size > 0;
     },
@@ -84,10 +94,13 @@ export function createTakeIn(
       const reading = current as Reading;
       const { lines, full, path: from } = reading;
       if (reading.storedAt !== undefined) {
-        const outcome = await store.run([]);
+        // In one transaction: this process may be about to end, and the file is gone.
+        const outcome = await store.run(full.map((some) => ({ name: "knownOf", args: [some] })));
         current = undefined;
-        // Events without space are lost: their process is gone.
-        const dropped = full.map((event) => ({ event, reason: "full" as const }));
+        // Another process that read the file may have had space. The rest is lost: its process is gone.
+        const known = outcome.results as readonly ReadonlySet<OutboxEvent>[];
+        const lost = full.flatMap((some, nth) => some.filter((event) => !known[nth]?.has(event)));
+        const dropped = lost.map((event) => ({ event, reason: "full" as const }));
         const problems = reading.damaged > 0 ? [unreadable(reading.damaged, from)] : [];
         return { ...outcome, dropped: [...outcome.dropped, ...dropped], problems };
       }
@@ -97,7 +110,8 @@ export function createTakeIn(
       const some = texts.flatMap((line) => eventFromLine(line) ?? []);
       reading.damaged += texts.length - some.length;
       const outcome = await store.run(some.map((event) => ({ name: "append", args: [event] })));
-      full.push(...some.filter((_, nth) => outcome.results[nth] === "full"));
+      const rest = some.filter((_, nth) => outcome.results[nth] === "full");
+      if (rest.length > 0) full.push(rest);
       if (lines.length > 0) current = reading;
       else stored.set(from, Object.assign(reading, { storedAt: clock.monotonic() }));
       return outcome;

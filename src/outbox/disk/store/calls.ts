@@ -15,11 +15,12 @@ export interface DiskClaim
 
 /** What the store does for each call alone. */
 export function createSingleCalls(database: Database, queue: Queue, counts: Counts) {
-  const { deadLetters, personal, holding, unanswered, cancel } = queue;
+  const { deadLetters, personal, holding, unanswered, cancel, knownOf } = queue;
   return {
     ...deadLetters,
     unanswered,
     cancel,
+    knownOf,
     page: personal.page,
     /** Resolves to how many events were removed. */
     erase: personal.remove,

@@ -36,7 +36,7 @@ export function createSpace(
   options: {
     maxBytes: number;
     counts: Counts;
-    queue: Pick<Queue, "append" | "newRow" | "shedFor" | "evictOldest">;
+    queue: Pick<Queue, "append" | "knownOf" | "shedFor" | "evictOldest">;
     onDropped: (dropped: Dropped) => void;
   },
 ) {
@@ -56,8 +56,7 @@ export function createSpace(
     if (missingFor(events) <= 0) return store(events);
     const outcomes: Stored[] = [];
     for (const event of events) {
-      const { text, values } = queue.newRow(event).known;
-      if ((await database.rows(text, values)).length > 0) outcomes.push("duplicate");
+      if ((await queue.knownOf([event])).size > 0) outcomes.push("duplicate");
       else outcomes.push(...((await makeFor(event)) ? await store([event]) : (["full"] as const)));
     }
     return outcomes;

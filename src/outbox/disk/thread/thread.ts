@@ -99,7 +99,6 @@ function post(reply: Reply): void {
 }
 
 async function exit({ begun }: Exit): Promise<void> {
-  // Once closed, the file stays closed.
   if (!hasEnded) await attempt((store) => store.giveBackAllBut(begun));
   await end();
 }

@@ -41,7 +41,7 @@ function setUp({ maxBytes = 64 * MIB, directory = scratchDirectory() } = {}) {
   };
   const all = async () => {
     const first = await steps();
-    await clock.pass(250);
+    await clock.pass(2_000);
     return [...first, ...(await steps())];
   };
   const claimed = async () => {
@@ -135,13 +135,54 @@ test("of two processes that take in a spool, the one that removes it reports wha
   spool("gone", ...events, "nonsense\n");
   const outcomes = [...(await steps()), ...(await steps(takeIn))];
   expect(outcomes.flatMap(({ dropped, problems }) => [...dropped, ...problems])).toEqual([]);
-  await clock.pass(250);
+  await clock.pass(2_000);
   outcomes.push(...(await steps(takeIn)), ...(await all()));
 
   const dropped = outcomes.flatMap((outcome) => outcome.dropped).map(({ event }) => event.id);
   expect(new Set(dropped).size).toBe(dropped.length);
   expect((await disk.counts()).queued + dropped.length).toBe(events.length);
   expect(outcomes.flatMap(({ problems }) => problems)).toHaveLength(1);
+});
+
+test("the take-in of spools reports nothing as dropped that another process had space for meanwhile", async () => {
+  const { spool, disk, steps, clock } = setUp({ maxBytes: MIB });
+  const other = createTakeIn(disk.path, () => true, clock);
+  const events = someOf("payment", 4_000);
+  spool("gone", ...events);
+  await steps();
+  for (let some = await disk.claim(200); some.length > 0; some = await disk.claim(200))
+    for (const claim of some) await disk.settle(claim, DELIVERED);
+  await steps(other);
+  await clock.pass(2_000);
+  const dropped = (await steps()).flatMap((outcome) => outcome.dropped).map(({ event }) => event);
+
+  expect(dropped.length).toBeGreaterThan(0);
+  expect(new Set(await disk.append(...dropped))).not.toContain("duplicate");
+});
+
+test("the take-in of spools stores no more of a file once another process has removed it, and told what is lost", async () => {
+  const { takeIn, spool, disk, steps, clock } = setUp();
+  const other = createTakeIn(disk.path, () => true, clock);
+  spool("gone", ...someOf("payment", 1_000));
+  expect(takeIn.finds()).toBe(true);
+  await takeIn.step(disk.store);
+  await steps(other);
+  await clock.pass(250);
+  await steps(other);
+  expect(takeIn.finds()).toBe(false);
+});
+
+test("the take-in of spools tells nothing as dropped that a process has whose thread had ended for a moment", async () => {
+  const { spool, disk, living, steps, clock, left } = setUp({ maxBytes: MIB });
+  spool("back soon", ...someOf("payment", 4_000));
+  await steps();
+  await clock.pass(1_500);
+  const early = await steps();
+  living.add("back soon");
+  await clock.pass(500);
+
+  expect([...early, ...(await steps())]).toEqual([]);
+  expect([left().length, (await disk.counts()).queued > 0]).toEqual([1, true]);
 });
 
 test("the take-in of spools leaves alone what only has the name of a spool file", async () => {
