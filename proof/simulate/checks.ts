@@ -1,6 +1,7 @@
 import type { Receipt } from "express-affiliate";
 import type { Owner } from "./clock.js";
-import { type EventRecord, meaningOf } from "./event-record.js";
+import { type EventRecord, meaningOf, type Told } from "./event-record.js";
+import { hostOf } from "./host.js";
 import type { Ledger, Watcher } from "./ledger.js";
 import type { TrackerProcess } from "./process.js";
 import type { Request } from "./service.js";
@@ -50,10 +51,26 @@ function checkCommitted(ledger: Ledger, { name, reports, rolledBack }: EventReco
   if (reports === rolledBack) ledger.breaks("what was rolled back is not sent", name);
 }
 
+// A process tells what is stored within some milliseconds.
+const TOLD_WITHIN_MS = 10;
+
+/**
+ * Whether a process has found a dropped event in a spool file: later, or while the writer lived, which
+ * told of it. It stores what it finds there (docs/outboxes.md).
+ */
+function isFound({ id }: EventRecord, { by, at }: Told): boolean {
+  const teller = hostOf(by);
+  return teller.disk.spoolsTakenIn.some(
+    ({ writer, readAt, content }) =>
+      (writer === teller || readAt >= at - TOLD_WITHIN_MS) && content.includes(id),
+  );
+}
+
 /** What has ended is not sent again, unless an operator retries a dead letter. */
 function checkEnded(ledger: Ledger, record: EventRecord): void {
   const end = record.ends.at(-1);
   if (end === undefined || record.isToldEarly) return;
+  if (end === "dropped" && record.told && isFound(record, record.told)) return;
   ledger.breaks("what has ended is not sent", `${record.name} is ${end}`);
 }
 
@@ -124,6 +141,7 @@ function checkEnds(ledger: Ledger, record: EventRecord, by: Owner): void {
   const { name, ends, deadCode, isToldEarly, isToldTwice } = record;
   if (ends.length < 2 || isToldEarly || isToldTwice) return;
   if (ends.length === 2 && ends[0] === "dead" && ends[1] === "delivered" && deadCode === undefined) return;
+  if (ends.at(-2) === "dropped" && record.toldBefore && isFound(record, record.toldBefore)) return;
   ledger.breaks("an event ends once", `${name} is ${ends.join(", then ")}`);
 }
 
@@ -148,7 +166,10 @@ export function checkReceipt(
     ledger.breaks("a receipt is there within 1 s", `that of ${record.name} took ${Math.round(waitedMs)} ms`);
   }
   // Its own process has not stored it first, if another one found the event in a spool file.
-  const isTakenIn = process.host.spoolsTakenIn.some(({ content }) => content.includes(record.id));
+  const { host } = process;
+  const isTakenIn = host.disk.spoolsTakenIn.some(
+    ({ writer, content }) => writer === host && content.includes(record.id),
+  );
   if (receipt.outcome === "duplicate" && record.reports === 1 && !isTakenIn) {
     ledger.breaks("what is new is no duplicate", record.name);
   }

@@ -26,8 +26,6 @@ export interface DiskUser {
   random(): number;
   /** Its threads: each ends at once when it is called. */
   readonly threads: Set<(error: Error) => void>;
-  /** Its spool files that another process has taken, which thought this one dead. */
-  readonly spoolsTakenIn: VirtualSpool[];
 }
 
 /** A spool file in memory, which outlives its process. */
@@ -57,6 +55,8 @@ export class Disk {
   transactions = 0;
   /** The spool files, by their paths. */
   readonly spools = new Map<string, VirtualSpool>();
+  /** Copies, as read by a process that took the writer for dead. */
+  readonly spoolsTakenIn: (VirtualSpool & { readonly readAt: number })[] = [];
   /** Called after each transaction, with the connection: where a test plants a bug. */
   afterCommit: ((db: Database, nth: number) => void) | undefined;
   readonly #files = new Map<string, File>();

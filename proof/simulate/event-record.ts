@@ -7,6 +7,12 @@ export const NEVER = Number.POSITIVE_INFINITY;
 
 export type End = "delivered" | "dead" | "dropped" | "skipped" | "discarded" | "evicted";
 
+/** How an end came to be known. */
+export interface Told {
+  readonly by: Owner;
+  readonly at: number;
+}
+
 /** All that is known of one event. */
 export class EventRecord {
   readonly id: string;
@@ -44,8 +50,10 @@ export class EventRecord {
   /** How often it was reported. */
   reports = 0;
   ends: End[] = [];
-  /** Who told of the last end, and whether a teller could not reach its disk for a while. */
-  teller: Owner | undefined;
+  /** Who told of the last end and of the one before, and when. */
+  told: Told | undefined;
+  toldBefore: Told | undefined;
+  /** A teller could not reach its disk for a while. */
   isToldTwice = false;
   deadCode: string | undefined;
   /** How often an operator queued it again. */

@@ -30,7 +30,7 @@ export interface Host extends DiskUser {
 }
 
 /** A host without what each of its processes has for itself. */
-export type HostOfSlot = Omit<Host, "threads" | "threadsStarted" | "spoolsTakenIn" | "random">;
+export type HostOfSlot = Omit<Host, "threads" | "threadsStarted" | "random">;
 
 const hosts = new WeakMap<Owner, Host>();
 

@@ -238,8 +238,9 @@ export class Ledger implements Observer {
       const isEvicted = notice.reason === "dead-letters-full";
       if (isEvicted) record.ends.pop();
       // Another process took its event, because it seemed dead; it goes on, and says what it knows.
-      record.isToldTwice ||= record.teller !== undefined && record.teller !== by && host.faultsSeen > 0;
-      record.teller = by;
+      record.isToldTwice ||= record.told !== undefined && record.told.by !== by && host.faultsSeen > 0;
+      record.toldBefore = record.told;
+      record.told = { by, at: this.#clock.monotonic() };
       const told = isEvicted ? "evicted" : end;
       this.write(`${by.name}: tells that ${record.name} is ${told}`);
       record.ends.push(told);

@@ -72,7 +72,7 @@ export function startProcess(shared: Shared, owner: Owner, slot: Slot): TrackerP
   const clientId = 1 + (slot.index % schedule.programs);
   const program = String(clientId);
   const random = numbersFrom(`${schedule.seed} ${owner.name}`);
-  const host: Host = { ...slot.host, random, threadsStarted: 0, spoolsTakenIn: [], threads: new Set() };
+  const host: Host = { ...slot.host, random, threadsStarted: 0, threads: new Set() };
   giveHost(owner, host);
   const { now, monotonic } = time;
   const clock: Clock = { now, monotonic, after: (ms, task) => time.after(owner, ms, task) };

@@ -59,7 +59,7 @@ export function spoolsBeside(path: string): FoundSpool[] {
 export function readSpool(path: string): string {
   const file = here().disk.spools.get(path);
   if (!file) throw new Error("it is gone");
-  if (file.writer !== here()) file.writer.spoolsTakenIn.push({ ...file });
+  if (file.writer !== here()) here().disk.spoolsTakenIn.push({ ...file, readAt: theClock().monotonic() });
   return file.content.toString();
 }
 
