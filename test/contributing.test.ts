@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { inlineWith } from "../inline-plugin.js";
+import { DONE } from "../src/outbox/queue/rows.js";
 import { textOf } from "./helpers/docs/pages.js";
 import { fixture } from "./helpers/fixture.js";
 import { scratchDirectory } from "./helpers/scratch.js";
@@ -51,7 +52,7 @@ test("a payment passes the folders that CONTRIBUTING names, is in the outbox's f
   expect(notices).toEqual(["queued", "attempt", "delivered"]);
   expect(service.posted).toMatchObject([{ body: { customerEmail: "ada@shop.example", leadValue: 19.9 } }]);
   expect(rows).toEqual([[{ state: 1, data: expect.stringContaining("ada@shop.example") }]]);
-  expect(rowsIn(directory)).toEqual([{ state: 4, data: "" }]);
+  expect(rowsIn(directory)).toEqual([{ state: DONE, data: "" }]);
 
   const [, afterwards = ""] = readFileSync(passed, "utf8").split("the handler returns\n");
   const folders = new Set(afterwards.trim().split("\n"));

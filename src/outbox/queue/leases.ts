@@ -65,6 +65,8 @@ export type Settlement = readonly [claim: Settled, verdict: Verdict];
 /** By the number of their rows. */
 export type UnderWay = Map<number, QueueClaim>;
 
+const headsOf = (rows: readonly { readonly head: number }[]) => new Set(rows.map(({ head }) => head));
+
 /** Looks after the claims whose attempts are under way. */
 export function createLeases(
   database: Database,
@@ -95,8 +97,8 @@ export function createLeases(
       }
     },
     /**
-     * Renews the leases, and finds out which claims are another process's by now. Waits for no lock:
-     * what is locked is about to be settled, or the next renewal finds it.
+     * Renews the leases, and finds out which claims are another process's by now. Waits for no lock. A
+     * claim whose queue is locked is not renewed: this process trusts it only for as long as before.
      */
     async renew(): Promise<void> {
       if (underWay.size === 0) return;
@@ -106,20 +108,20 @@ export function createLeases(
       const visitors = claims.map(({ visitor }) => visitor);
       const select = `select visitor, head from ${queues}
         where turn = ${CLAIMED} and claimed_by = ? and visitor in (${marks(visitors)})`;
-      const [renewed, held] = await database.transaction(async (tx) => {
-        const found = await tx.rows(`${select}${words.skipLocked}`, [worker, ...visitors]);
-        if (found.length > 0) {
+      const { renewed, held } = await database.transaction(async (tx) => {
+        const free = await tx.rows(`${select}${words.skipLocked}`, [worker, ...visitors]);
+        if (free.length > 0) {
           await tx.write(
-            `update ${queues} set due_at = ${now} + ${leaseMs} where visitor in (${marks(found)})`,
-            found.map(({ visitor }) => visitor),
+            `update ${queues} set due_at = ${now} + ${leaseMs} where visitor in (${marks(free)})`,
+            free.map(({ visitor }) => visitor),
           );
         }
-        const all = found.length < claims.length ? await tx.rows(select, [worker, ...visitors]) : found;
-        return [found, all].map((rows) => new Set(rows.map(({ head }) => head)));
+        const all = free.length < claims.length ? await tx.rows(select, [worker, ...visitors]) : free;
+        return { renewed: headsOf(free), held: headsOf(all) };
       });
       for (const claim of claims) {
-        if (renewed?.has(claim.seq)) claim.leaseAskedAt = askedAt;
-        else if (!held?.has(claim.seq)) claim.leaseAskedAt = undefined;
+        if (renewed.has(claim.seq)) claim.leaseAskedAt = askedAt;
+        else if (!held.has(claim.seq)) claim.leaseAskedAt = undefined;
       }
     },
   };

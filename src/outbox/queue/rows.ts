@@ -6,13 +6,14 @@ import { type History, UNTRIED } from "../outbox.js";
 
 /**
  * The states of an event: see README.md. Statements compare the numbers: up to `DEAD`, its row has
- * all of an event, and of one that is `DONE` the id alone.
+ * all of an event, and of one that is `DONE` the id alone. A number never changes: it is in stored rows.
+ * Another state takes one of those left free.
  */
 export const NEW = 0;
 export const QUEUED = 1;
 export const SCHEDULED = 2;
-export const DEAD = 3;
-export const DONE = 4;
+export const DEAD = 8;
+export const DONE = 9;
 
 /** What the column `kind` has. */
 export const PRIORITIES = LEAST_URGENT_FIRST.map(priorityOf);

@@ -6,17 +6,17 @@ import { NEWEST_VERSION, TEXTS } from "./tables.js";
 
 type InsertWithin = NonNullable<Database["insertWithin"]>;
 
-/** What one kind of server does in its own way. */
+/** What one kind of server does in its own way. A database within this process may be one, too. */
 export interface Server extends Pick<Database, "words" | "isBusy"> {
   /** Lends a connection. `giveBack` closes it if it `isBroken`: what it is in the middle of is unknown. */
   lend(): Promise<{ readonly on: Statements; giveBack(isBroken: boolean): void }>;
-  /** Runs a `select` outside a transaction. */
+  /** Runs a `select` outside a transaction, and leaves none open. */
   read(on: Statements, ...select: Parameters<Statements["rows"]>): ReturnType<Statements["rows"]>;
-  /** Begins a transaction. Resolves to what is to be done after its end. */
+  /** Begins a transaction, which `commit` or `rollback` ends. Resolves to what is to be done after that. */
   begin(on: Statements, isPatient: boolean): Promise<() => unknown>;
   /** The tables' version; 0: there are none. */
   versionIn(on: Statements): Promise<number>;
-  /** Runs work while no other process does. If it fails, it is undone, or can be run again. */
+  /** Runs work while no other process does, and commits. If it fails, it is undone, or can be run again. */
   alone(on: Statements, work: () => Promise<void>): Promise<void>;
   statementsTo(version: number): readonly string[];
   /** What is wrong with the tables, if they must not be made. */
@@ -147,7 +147,7 @@ export function openServer(server: Server, options: { readonly migrate: boolean 
 
 const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/;
 
-/** Some drivers give some numbers as texts. */
+/** Some drivers give some numbers as texts. By the names of columns: a text that looks like a number is one elsewhere. */
 function withNumbers({ rows, write }: Statements): Statements {
   return {
     write,

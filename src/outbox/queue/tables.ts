@@ -109,7 +109,7 @@ export function statementsTo(
   const { migrations, now } = words;
   const tables = (VERSIONS[version - 1] ?? []).map((table) => ({
     ...table,
-    columns: table.columns.replaceAll(/\b[A-Z]+\b/g, (type) => types[type as keyof Types]),
+    columns: table.columns.replaceAll(/\b[A-Z]+\b/g, (word) => types[word as keyof Types] ?? word),
   }));
   return [
     ...tables.flatMap((table) => create(table, words)),

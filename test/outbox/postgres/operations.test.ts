@@ -3,6 +3,7 @@ import pg from "pg";
 import { expect, test } from "vitest";
 import { receiptTimes } from "../../../src/outbox/fallback.js";
 import { openDatabase } from "../../../src/outbox/postgres/database.js";
+import { DONE } from "../../../src/outbox/queue/rows.js";
 import { idsOf, paying, sample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { run } from "../../helpers/deliver.js";
@@ -106,7 +107,7 @@ describeWithPostgres("postgresOutbox", (database) => {
       insert into $schema.events (destination, id, state, kind, endpoint, visitor, place, created_at, queued_at, at_ms,
         report, data, size, interrupted)
         select 42, n, state, 1, 0, case state when 1 then '42 s' || n % 10 else '' end, 0, n, n, n, '', '{}', 2, 0
-        from (select n, case when n > 20000 then 1 else 4 end as state from generate_series(1, 21000) as n) as e;
+        from (select n, case when n > 20000 then 1 else ${DONE} end as state from generate_series(1, 21000) as n) as e;
       insert into $schema.queues (visitor, destination, head, place, urgency, endpoint, tried, turn, due_at)
         select visitor, 42, min(seq), 0, 1, 3, 0, 100, 0 from $schema.events where state = 1 group by visitor;
       analyze $schema.events`);

@@ -29,32 +29,70 @@ function testLeases(database: SqlDatabase): void {
     },
   );
 
-  test("a renewed lease counts from when that was asked for, however late the server answers", async () => {
-    let shown = 0;
+  /** A clock that a test sets, and the renewals that are planned. */
+  function stoppedClock() {
     const renewals: (() => void)[] = [];
+    const shown = { ms: 0 };
     const clock: Clock = {
-      now: () => shown,
-      monotonic: () => shown,
+      now: () => shown.ms,
+      monotonic: () => shown.ms,
       after(ms, task) {
         if (ms !== LEASE_MS / 3) return systemClock.after(ms, task);
         renewals.push(task);
         return () => {};
       },
     };
+    return {
+      shown,
+      clock,
+      /** Begins a renewal. Resolves once it has ended: then the next one is planned. */
+      async renew(meanwhile = () => {}): Promise<void> {
+        renewals.shift()?.();
+        meanwhile();
+        await expect.poll(() => renewals.length).toBe(1);
+      },
+    };
+  }
+
+  test("a renewed lease counts from when that was asked for, however late the server answers", async () => {
+    const { shown, clock, renew } = stoppedClock();
     await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
     const { live } = await stage.handOver(sample("payment"));
 
     const askedAt = LEASE_MS / 3;
-    shown = askedAt;
-    renewals.shift()?.();
-    shown += LEASE_MS / 2;
-    // The next one is planned once this one has ended.
-    await expect.poll(() => renewals.length).toBe(1);
+    shown.ms = askedAt;
+    await renew(() => {
+      shown.ms += LEASE_MS / 2;
+    });
 
-    shown = askedAt + 0.9 * LEASE_MS - 1;
+    shown.ms = askedAt + 0.9 * LEASE_MS - 1;
     expect(live.isLeased?.()).toBe(true);
-    shown++;
+    shown.ms++;
     expect(live.isLeased?.()).toBe(false);
+  });
+
+  test("a renewal that finds a queue locked makes its lease no longer, and the next one does", async () => {
+    const { shown, clock, renew } = stoppedClock();
+    await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
+    const locked = await stage.handOver(sample("payment"));
+    const free = await stage.handOver(sample("payment"));
+    const [{ visitor }] = await sql(`select visitor from $queued where id = '${locked.id}'`);
+    const operator = await database.begin();
+    await operator.run(`${database.lockQueue} where visitor = '${visitor}' for update`);
+
+    try {
+      shown.ms = LEASE_MS / 3;
+      await renew();
+      shown.ms = 0.9 * LEASE_MS - 1;
+      expect([locked, free].map(({ live }) => live.isLeased?.())).toEqual([true, true]);
+      shown.ms++;
+      expect([locked, free].map(({ live }) => live.isLeased?.())).toEqual([false, true]);
+    } finally {
+      // Otherwise the outbox waits for it when it is closed.
+      await operator.end("rollback");
+    }
+    await renew();
+    expect(locked.live.isLeased?.()).toBe(true);
   });
 
   test("a renewal finds out what another process has taken over, and of that a delivery counts, and no other word", async () => {

@@ -3,6 +3,7 @@ import type { MysqlPool } from "express-affiliate/mysql";
 import type { PostgresPool } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
 import type { Verdict } from "../../../src/outbox/outbox.js";
+import { DEAD, DONE } from "../../../src/outbox/queue/rows.js";
 import { sample, stranger } from "../../contract/samples.js";
 import { REJECTED, retryIn } from "../../contract/stage.js";
 import { watch } from "../../helpers/deliver.js";
@@ -27,7 +28,14 @@ const WHENS: readonly When[] = ["before", "after"];
 /** Texts in the statements that store an event, claim it, and settle it in each way. */
 const STATEMENTS = [
   ...["with n (name)", "e.report", "due_at = case when", "as step, ''", "set turn = 101"],
-  ...["order by visitor", "state = 4", "state = 3", "interrupted = 0, history", "first_1", "delete from"],
+  ...[
+    "order by visitor",
+    `state = ${DONE}`,
+    `state = ${DEAD}`,
+    "interrupted = 0, history",
+    "first_1",
+    "delete from",
+  ],
   "commit",
 ];
 
