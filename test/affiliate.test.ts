@@ -11,7 +11,7 @@ import { order, returning, throwing } from "./helpers/conversions.js";
 import { referred, startShop } from "./helpers/docs/run.js";
 import { scratchDirectory } from "./helpers/scratch.js";
 import { startService } from "./helpers/service.js";
-import { linesLogger, startTracker, trackerWithService } from "./helpers/tracker.js";
+import { linesLogger, startTracker, trackerWithLines, trackerWithService } from "./helpers/tracker.js";
 
 const ada = { email: "ada@shop.example" };
 const visitor = { clickId: "c1", sessionId: "s1" };
@@ -65,12 +65,7 @@ describe("the tracker", () => {
 
   it("says that another tracker of its process has its directory, for the same program", async () => {
     const directory = scratchDirectory();
-    const start = (clientId: number) => {
-      const logger = linesLogger();
-      const outbox = diskOutbox({ directory });
-      const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox, clientId, logger });
-      return { tracker, lines: logger.lines };
-    };
+    const start = (clientId: number) => trackerWithLines({ outbox: diskOutbox({ directory }), clientId });
     const first = start(1);
     const again = start(1);
     expect(again.lines).toEqual([
@@ -85,8 +80,7 @@ describe("the tracker", () => {
     const transaction = {};
     const outbox = recordingOutbox();
     const add = vi.spyOn(outbox, "add");
-    const logger = linesLogger();
-    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox, logger });
+    const { tracker, lines } = trackerWithLines({ outbox });
     const options = [{ transaction, matchByEmail: true }, { trx: 1 }, { clientId: 1 }, visitor];
     const app = express().use(tracker);
     app.get("/", async (req, res) => {
@@ -98,7 +92,7 @@ describe("the tracker", () => {
     expect(add.mock.calls).toEqual([[expect.anything(), { transaction }]]);
     const dropped = 'express-affiliate: the payment "o1" was dropped: ';
     const thereAre = "is no option of a report; there are `transaction` and `matchByEmail`";
-    expect(logger.lines).toEqual([
+    expect(lines).toEqual([
       `${dropped}\`trx\` ${thereAre}`,
       `${dropped}\`clientId\` ${thereAre}`,
       `${dropped}\`req.affiliate\` reports with its visitor's ids; with others, call the function of the tracker`,
@@ -153,7 +147,7 @@ describe("the tracker", () => {
 
   it("sends what waited for the service's old address to its new one", async () => {
     const directory = scratchDirectory();
-    const before = startTracker({ baseUrl: "http://127.0.0.1:1", outbox: diskOutbox({ directory }) });
+    const before = startTracker({ outbox: diskOutbox({ directory }) });
     expect(await before.trackPayment(order, visitor)).toMatchObject({ outcome: "queued" });
     await before.close();
 
@@ -262,16 +256,14 @@ describe("the tracker", () => {
   });
 
   it.each([2.5, -1, "5", Number.NaN])("lists no dead letters with the limit %j", async (limit) => {
-    const listed = startTracker({ baseUrl: "http://127.0.0.1:1" }).deadLetters.list({
-      limit: limit as number,
-    });
+    const listed = startTracker().deadLetters.list({ limit: limit as number });
     await expect(listed).rejects.toMatchObject({ code: "ERR_AFFILIATE_ARGUMENT" });
   });
 
   it("warns on the console if no logger is given", async () => {
     const warn = vi.spyOn(console, "warn").mockReturnValue();
     onTestFinished(() => warn.mockRestore());
-    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", logger: undefined });
+    const tracker = startTracker({ logger: undefined });
     await tracker.trackPayment({ ...order, leadValue: "0x13" }, visitor);
     expect(warn.mock.lastCall).toEqual([
       'express-affiliate: the payment "o1" was dropped: `leadValue`: must be a decimal amount that is not negative, such as 19.9 or "19.90", got "0x13" (string)',

@@ -1,6 +1,7 @@
 import { type AffiliateOptions, affiliate, memoryOutbox, OptionsError } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { forAny } from "./helpers/for-any.js";
 
 const right = { baseUrl: "https://tracking.example", clientId: 42 };
 
@@ -155,22 +156,18 @@ describe("options", () => {
   );
 
   it("repeats no API key that stands anywhere else in the same call, however short", () => {
-    fc.assert(
-      fc.property(key, place, fc.constantFrom("", "key: ", "x "), (apiKey, path, before) => {
-        const { message } = refusal({ ...right, apiKey, nme: 1, ...at(path, `${before}${apiKey}`) });
-        expect(message).not.toContain(apiKey);
-      }),
-    );
+    forAny(key, place, fc.constantFrom("", "key: ", "x "), (apiKey, path, before) => {
+      const { message } = refusal({ ...right, apiKey, nme: 1, ...at(path, `${before}${apiKey}`) });
+      expect(message).not.toContain(apiKey);
+    });
   });
 
   it("repeats no API key that is an option's name, or that stands under a wrong name", () => {
     const parents = fc.constantFrom("", "delivery.", "delivery.ambiguous.");
-    fc.assert(
-      fc.property(key, parents, fc.boolean(), (apiKey, parent, isTwice) => {
-        const elsewhere = isTwice ? { clientId: apiKey } : {};
-        for (const wrong of [at(`${parent}${apiKey}`, true), at(`${parent}apiKy`, apiKey)])
-          expect(refusal({ ...right, ...wrong, ...elsewhere }).message).not.toContain(apiKey);
-      }),
-    );
+    forAny(key, parents, fc.boolean(), (apiKey, parent, isTwice) => {
+      const elsewhere = isTwice ? { clientId: apiKey } : {};
+      for (const wrong of [at(`${parent}${apiKey}`, true), at(`${parent}apiKy`, apiKey)])
+        expect(refusal({ ...right, ...wrong, ...elsewhere }).message).not.toContain(apiKey);
+    });
   });
 });

@@ -10,7 +10,7 @@ import { startTracker } from "./helpers/tracker.js";
 const dist = (file: string) => join(inject("builtPackage"), "dist", file);
 
 async function dashboardAt(mount: typeof dashboard): Promise<string> {
-  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1" });
+  const tracker = startTracker();
   const { port } = await serve(express().use("/page", mount(tracker, { authorize: () => true })));
   return `http://127.0.0.1:${port}/page`;
 }

@@ -1,5 +1,5 @@
 import express from "express";
-import type { AffiliateOptions, Payment } from "express-affiliate";
+import type { Payment } from "express-affiliate";
 import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { describe, expect, it, vi } from "vitest";
@@ -10,9 +10,6 @@ import { startTracker, trackerWithService } from "./helpers/tracker.js";
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
 const ada = { sessionId: "s1" };
 const order: Payment = { paymentId: "order-1", customerEmail: "ada@shop.example", leadValue: 19.9 };
-
-const trackerWith = (options: Partial<AffiliateOptions>) =>
-  startTracker({ baseUrl: "http://127.0.0.1:1", ...options });
 
 describe("a payment with `notBefore`", () => {
   it("is queued, waits, and is never sent once it is cancelled", async () => {
@@ -60,14 +57,14 @@ describe("a payment with `notBefore`", () => {
   });
 
   it.each([undefined, null, "", "undefined", {}, 1.5])("with the id %s cannot be cancelled", async (id) => {
-    const cancelled = trackerWith({}).cancelPayment(id as string);
+    const cancelled = startTracker().cancelPayment(id as string);
     await expect(cancelled).rejects.toMatchObject({ code: "ERR_AFFILIATE_ARGUMENT" });
   });
 });
 
 it("a recording outbox has scheduled payments among its events, until they are cancelled or erased", async () => {
   const outbox = recordingOutbox();
-  const tracker = trackerWith({ outbox });
+  const tracker = startTracker({ outbox });
   const notBefore = inDays(14);
   await tracker.trackPayment({ ...order, notBefore }, ada);
   await tracker.trackPayment({ ...order, paymentId: 2 }, ada);
@@ -100,7 +97,7 @@ it("while the storage fails, a payment in memory is not cancelled: the call reje
       return stored.includes(id) ? "cancelled" : "unknown";
     },
   });
-  const tracker = trackerWith({ outbox });
+  const tracker = startTracker({ outbox });
   await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
   await expect(tracker.cancelPayment(order.paymentId)).rejects.toThrow("the server is away");
   isAway = false;

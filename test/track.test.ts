@@ -5,7 +5,7 @@ import request from "supertest";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { pay } from "./helpers/pay.js";
 import { scratchDirectory } from "./helpers/scratch.js";
-import { linesLogger, startTracker } from "./helpers/tracker.js";
+import { startTracker, trackerWithLines } from "./helpers/tracker.js";
 
 const responds: RequestHandler = (_req, res) => void res.end();
 
@@ -14,7 +14,7 @@ describe("outside production", () => {
 
   it("the console shows why nothing is reported, and in production nothing does", async () => {
     const said = vi.spyOn(console, "info").mockReturnValue();
-    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", logger: undefined });
+    const tracker = startTracker({ logger: undefined });
     const app = express().use(tracker).get("/", tracker.onClick(), responds);
     for (const [environment, lines] of [
       ["production", 0],
@@ -28,21 +28,16 @@ describe("outside production", () => {
   });
 
   it("a line says once that a report is a duplicate", async () => {
-    const logger = linesLogger();
-    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", logger });
+    const { tracker, lines } = trackerWithLines();
     for (let nth = 0; nth < 3; nth++) await pay(tracker, 1);
-    const told = logger.lines.filter((line) => line.includes("is a duplicate: it was reported before"));
+    const told = lines.filter((line) => line.includes("is a duplicate: it was reported before"));
     expect(told).toHaveLength(1);
   });
 });
 
 it("in production, a line says at the start that a tracker delivers from memory, and from nowhere else", () => {
   onTestFinished(() => void vi.unstubAllEnvs());
-  const start = (options: Partial<AffiliateOptions> = {}) => {
-    const logger = linesLogger();
-    startTracker({ baseUrl: "http://127.0.0.1:1", logger, ...options });
-    return logger.lines;
-  };
+  const start = (options: Partial<AffiliateOptions> = {}) => trackerWithLines(options).lines;
   const outbox = () => diskOutbox({ directory: scratchDirectory() });
   expect(start()).toEqual([]);
   vi.stubEnv("NODE_ENV", "production");
@@ -60,7 +55,7 @@ it("in production, a line says at the start that a tracker delivers from memory,
 it("a tracker hands an event to the outbox before it returns: a response that is sent then leaves after an outbox on disk has stored it", () => {
   const outbox = memoryOutbox();
   const add = vi.spyOn(outbox, "add");
-  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
+  const tracker = startTracker({ outbox });
   for (let nth = 1; nth <= 3; nth++) {
     void pay(tracker, nth);
     expect(add).toHaveBeenCalledTimes(nth);
@@ -71,6 +66,6 @@ it("a tracker rejects a report, and does not throw, whatever its outbox rejects 
   const outbox = memoryOutbox();
   // Converting it to text throws.
   vi.spyOn(outbox, "add").mockRejectedValue(Object.create(null));
-  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
+  const tracker = startTracker({ outbox });
   expect(await pay(tracker)).toEqual({ outcome: "rejected", reason: "outbox" });
 });

@@ -1,13 +1,13 @@
 import type { Terminal } from "../../src/cli/terminal.js";
 
-type Command = (args: string[], terminal: Terminal) => number | Promise<number>;
+type Command<Result> = (args: string[], terminal: Terminal) => Result | Promise<Result>;
 
 /** Runs a command in this process. */
-export async function runCommand(
-  command: Command,
+export async function runCommand<Result = number>(
+  command: Command<Result>,
   args: readonly string[],
   terminal: Partial<Terminal> = {},
-): Promise<{ code: number; out: string[]; err: string[] }> {
+): Promise<{ code: Result; out: string[]; err: string[] }> {
   const out: string[] = [];
   const err: string[] = [];
   const code = await command([...args], {
@@ -17,4 +17,10 @@ export async function runCommand(
     ...terminal,
   });
   return { code, out, err };
+}
+
+/** As `runCommand`, with all that was printed as one text. */
+export async function printedBy<Result = number>(...run: Parameters<typeof runCommand<Result>>) {
+  const { code, out, err } = await runCommand(...run);
+  return { code, out: out.join("\n"), err: err.join("\n") };
 }

@@ -3,12 +3,9 @@ import { postgresMigrations } from "express-affiliate/postgres";
 import { describe, expect, it } from "vitest";
 import { migrationsCommand } from "../../src/cli/migrations.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
-import { runCommand } from "./helpers.js";
+import { printedBy } from "./helpers.js";
 
-async function run(...args: string[]) {
-  const { code, out, err } = await runCommand(migrationsCommand, args);
-  return { code, out: out.join("\n"), err: err.join("\n") };
-}
+const run = (...args: string[]) => printedBy(migrationsCommand, args);
 
 describe("the command `migrations`", () => {
   it("prints the SQL", async () => {

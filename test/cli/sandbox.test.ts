@@ -2,18 +2,13 @@ import { expect, onTestFinished } from "vitest";
 import { sandboxCommand } from "../../src/cli/sandbox.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
 import { test } from "../sandbox/helpers.js";
+import { printedBy } from "./helpers.js";
 
 async function run(args: string) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const result = await sandboxCommand(args.split(" "), {
-    stdout: (line) => out.push(line),
-    stderr: (line) => err.push(line),
-    env: {},
-  });
+  const { code: result, out, err } = await printedBy(sandboxCommand, args.split(" "));
   const sandbox = typeof result === "number" ? undefined : result;
   onTestFinished(() => sandbox?.close());
-  return { code: sandbox ? undefined : result, sandbox, out: out.join("\n"), err: err.join("\n") };
+  return { code: sandbox ? undefined : result, sandbox, out, err };
 }
 
 test("the sandbox command starts the sandbox and prints what an app needs to know", async () => {

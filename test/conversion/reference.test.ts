@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isReference } from "../../src/conversion/reference.js";
-import { anyCharacter } from "../helpers/any-character.js";
+import { anyCharacter, forAny } from "../helpers/for-any.js";
 
 const UNICODE = Array.from({ length: 0x110000 }, (_, code) => String.fromCodePoint(code));
 
@@ -22,12 +22,10 @@ describe("an affiliate's reference", () => {
     ["what cannot be seen", /(?![\u200c\u200d])[\p{Default_Ignorable_Code_Point}\u2800]/u],
     ["the mark of undecodable bytes", /\ufffd/],
   ])("has no %s anywhere", (_, pattern) => {
-    fc.assert(
-      fc.property(charactersOf(pattern), (character) => {
-        const written = [character, `A${character}`, `${character}A`, `A${character}B`];
-        expect(written.filter(isReference)).toEqual([]);
-      }),
-    );
+    forAny(charactersOf(pattern), (character) => {
+      const written = [character, `A${character}`, `${character}A`, `A${character}B`];
+      expect(written.filter(isReference)).toEqual([]);
+    });
   });
 
   it("is any text of letters, digits, signs, marks and single spaces, as it came", () => {
@@ -35,20 +33,18 @@ describe("an affiliate's reference", () => {
       (each) => !/[\ufffd\u2800\p{DI}]/u.test(each),
     );
     const within = fc.oneof(visible, charactersOf(/(?!\p{DI})\p{M}/u));
-    fc.assert(
-      fc.property(
-        visible,
-        fc.string({ unit: within, maxLength: 127 }),
-        visible,
-        charactersOf(/\p{Zs}/u),
-        (first, more, last, space) => {
-          expect(isReference(`${first}${more}`)).toBe(true);
-          expect(isReference(`${first}${more}${space}${last}`)).toBe(true);
-          for (const text of [`${space}${first}`, `${first}${space}`, `${first}${space}${space}${last}`]) {
-            expect(isReference(text)).toBe(false);
-          }
-        },
-      ),
+    forAny(
+      visible,
+      fc.string({ unit: within, maxLength: 127 }),
+      visible,
+      charactersOf(/\p{Zs}/u),
+      (first, more, last, space) => {
+        expect(isReference(`${first}${more}`)).toBe(true);
+        expect(isReference(`${first}${more}${space}${last}`)).toBe(true);
+        for (const text of [`${space}${first}`, `${first}${space}`, `${first}${space}${space}${last}`]) {
+          expect(isReference(text)).toBe(false);
+        }
+      },
     );
   });
 
@@ -79,13 +75,11 @@ describe("an affiliate's reference", () => {
   });
 
   it("has at most 1,024 bytes, and costs little to look at, whatever a stranger sends", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: anyCharacter, maxLength: 600 }), (text) => {
-        if (!isReference(text)) return;
-        expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1_024);
-        expect(text.isWellFormed()).toBe(true);
-      }),
-    );
+    forAny(fc.string({ unit: anyCharacter, maxLength: 600 }), (text) => {
+      if (!isReference(text)) return;
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1_024);
+      expect(text.isWellFormed()).toBe(true);
+    });
     expect(isReference("a\u200d".repeat(10_000_000))).toBe(false);
   });
 });

@@ -7,7 +7,7 @@ import { eachExpress } from "../helpers/express.js";
 import { answering, faultyService, hangingUp } from "../helpers/faulty-service.js";
 import { pay } from "../helpers/pay.js";
 import { startService } from "../helpers/service.js";
-import { linesLogger, startTracker } from "../helpers/tracker.js";
+import { startTracker, trackerWithLines } from "../helpers/tracker.js";
 import { appWith, listen, openDashboard, PATH, payInVain, refusedTracker } from "./helpers.js";
 
 const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
@@ -225,9 +225,8 @@ it("the dashboard works behind a proxy that cuts a prefix off the path", async (
 
 describe("what an operator does", () => {
   it("leaves a notice and a log line: what, of which event, of which amount, and who", async () => {
-    const logger = linesLogger();
     const { url } = await faultyService({ onRequest: answering(422, {}) });
-    const tracker = startTracker({ baseUrl: url, logger });
+    const { tracker, lines } = trackerWithLines({ baseUrl: url });
     const decisions: unknown[] = [];
     tracker.on("decided", (decision) => decisions.push(decision));
     const page = openDashboard(appWith(tracker, { authorize: async () => ({ by: "ada" }) }));
@@ -237,7 +236,7 @@ describe("what an operator does", () => {
       ids.push((receipt as { id: string }).id);
     }
     await expect.poll(() => tracker.stats().dead.rejected).toBe(3);
-    const before = logger.lines.length;
+    const before = lines.length;
 
     await page.post("discard", { id: ids[0] }).expect(200);
     await page.post("discard", { id: ids[0] }).expect(404);
@@ -249,7 +248,7 @@ describe("what an operator does", () => {
       { ...one, id: ids[0], by: "ada" },
       { action: "discard", count: 2, kind: "payment", amount: 39.8, by: "ada" },
     ]);
-    expect(logger.lines.slice(before)).toEqual([
+    expect(lines.slice(before)).toEqual([
       `express-affiliate: on the dashboard, the rejected payment (${ids[0]}) of 19.9 was discarded by "ada"`,
       'express-affiliate: on the dashboard, 2 dead letters, payments of 39.8 were discarded by "ada"',
     ]);

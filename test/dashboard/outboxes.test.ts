@@ -33,7 +33,7 @@ it("the dashboard of one process shows, and retries, what waits and is dead in t
 });
 
 it("the dashboard shows no kinds of what waits if the outbox does not know them", async () => {
-  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox: recordingOutbox() });
+  const tracker = startTracker({ outbox: recordingOutbox() });
   const page = openDashboard(appWith(tracker));
   expect((await page.get("state")).body.outbox).toMatchObject({ queued: 0 });
 });

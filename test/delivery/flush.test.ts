@@ -20,7 +20,7 @@ function startWith(outbox: Partial<Outbox>) {
     { ...recordingOutbox(), durable: true, idle: true },
     Object.getOwnPropertyDescriptors(outbox),
   );
-  return startTracker({ baseUrl: "http://127.0.0.1:1", outbox: merged });
+  return startTracker({ outbox: merged });
 }
 
 const countsOf = (queued: number, trouble?: { trouble: string }) => ({

@@ -5,7 +5,7 @@ import { closedPort, faultyService } from "../helpers/faulty-service.js";
 import { pay } from "../helpers/pay.js";
 import { beyond, type ConnectAnswer, startProxy } from "../helpers/proxy.js";
 import { startService } from "../helpers/service.js";
-import { linesLogger, startTracker } from "../helpers/tracker.js";
+import { type startTracker, trackerWithLines } from "../helpers/tracker.js";
 
 const NOT_HTTP = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n";
 const PAYMENTS = 12;
@@ -15,8 +15,7 @@ afterEach(() => void vi.unstubAllEnvs());
 
 /** Reports payments, and gives all that is logged by the time that the service is asked again. */
 async function loggedInOutage(options: Parameters<typeof startTracker>[0]) {
-  const logger = linesLogger();
-  const tracker = startTracker({ ...options, logger });
+  const { tracker, lines } = trackerWithLines(options);
   const paused = new Promise((resolve) => tracker.on("paused", resolve));
   for (let n = 0; n < PAYMENTS; n++) await pay(tracker, n);
   expect(await paused).toMatchObject({ scope: "origin", reason: "unreachable" });
@@ -24,7 +23,7 @@ async function loggedInOutage(options: Parameters<typeof startTracker>[0]) {
   await expect.poll(() => Object(tracker.stats().endpoints.click).pausedMs).toBeGreaterThan(1_200);
   const dead = { rejected: 0, unconfirmed: 0, expired: 0 };
   expect(tracker.stats()).toMatchObject({ queued: PAYMENTS, dead });
-  return { lines: logger.lines, tracker };
+  return { lines, tracker };
 }
 
 function expectOneWarning(lines: readonly string[], says: RegExp): void {

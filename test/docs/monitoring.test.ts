@@ -16,7 +16,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { exportToOpenTelemetry, traceAttempts } from "../../docs/monitoring/opentelemetry.js";
 import { exportToPrometheus } from "../../docs/monitoring/prometheus.js";
-import { returning } from "../helpers/conversions.js";
+import { order as payment, returning } from "../helpers/conversions.js";
 import { root, textOf } from "../helpers/docs/pages.js";
 import { pageToRun, referred, reportAll, startRefusing, startShop } from "../helpers/docs/run.js";
 import { answering, faultyService } from "../helpers/faulty-service.js";
@@ -25,7 +25,6 @@ import { complaintsOfPromtool, hasPromtool, promtool } from "../helpers/promtool
 import { scratchDirectory } from "../helpers/scratch.js";
 
 const page = pageToRun("docs/monitoring.md");
-const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 
 async function startExport(app: Express, tracker: Affiliate): Promise<void> {
   onTestFinished(() => register.clear());

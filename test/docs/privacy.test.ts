@@ -2,13 +2,12 @@ import cookieParser from "cookie-parser";
 import type express from "express";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
-import { returning } from "../helpers/conversions.js";
+import { ada, returning } from "../helpers/conversions.js";
 import { browser, pageToRun, referred, startShop } from "../helpers/docs/run.js";
 import { answering, faultyService } from "../helpers/faulty-service.js";
 
 const page = pageToRun("docs/privacy.md");
 
-const ada = { email: "ada@shop.example", customerId: 7, customerName: "Ada" };
 const payment = { paymentId: "order-1", customerEmail: ada.email, leadValue: 19.9 };
 
 function addRoutes({ app, tracker }: Pick<Awaited<ReturnType<typeof startShop>>, "app" | "tracker">) {

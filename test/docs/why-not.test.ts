@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { doctorCommand } from "../../src/cli/doctor/command.js";
 import { REASONS } from "../../src/sandbox/inspector/why.js";
 import { runCommand } from "../cli/helpers.js";
-import { returning, throwing } from "../helpers/conversions.js";
+import { order as payment, returning, throwing } from "../helpers/conversions.js";
 import { rowsOf, textOf } from "../helpers/docs/pages.js";
 import { browser, referred, startShop } from "../helpers/docs/run.js";
 import { answering, faultyService } from "../helpers/faulty-service.js";
@@ -15,7 +15,6 @@ import { linesLogger } from "../helpers/tracker.js";
 import { startSandbox } from "../sandbox/helpers.js";
 
 const text = textOf("docs/why-not.md");
-const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 const ids = { clickId: "c1", sessionId: "s1" };
 
 /** The rows of the table under a heading, each cell without its backticks. */

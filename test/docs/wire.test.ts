@@ -62,10 +62,7 @@ it("docs/wire.md has a row for each text of an event", () => {
 
 it.each(rows)("docs/wire.md says what becomes of a long $name", async ({ name, longest, becomes }) => {
   const outbox = recordingOutbox();
-  const { trackClick, trackRegistration, trackPayment } = startTracker({
-    baseUrl: "http://127.0.0.1:1",
-    outbox,
-  });
+  const { trackClick, trackRegistration, trackPayment } = startTracker({ outbox });
   const track = { click: trackClick, registration: trackRegistration, payment: trackPayment };
   const [kind] = Object.entries(fieldsOf).find(([, names]) => names.includes(name)) as [
     keyof typeof least,

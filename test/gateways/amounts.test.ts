@@ -2,6 +2,7 @@ import { AffiliateError } from "express-affiliate";
 import { majorUnits, metadata } from "express-affiliate/gateways";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { forAny } from "../helpers/for-any.js";
 
 describe("majorUnits", () => {
   it.each([
@@ -56,15 +57,13 @@ describe("majorUnits", () => {
   });
 
   it("are a number from zero up, or an error of ours, whatever is given", () => {
-    fc.assert(
-      fc.property(fc.anything(), fc.oneof(fc.constant("EUR"), fc.anything()), (amount, currency) => {
-        try {
-          expect(majorUnits(amount as number, currency as string)).toBeGreaterThanOrEqual(0);
-        } catch (error) {
-          expect(error).toMatchObject({ code: "ERR_AFFILIATE_GATEWAY" });
-        }
-      }),
-    );
+    forAny(fc.anything(), fc.oneof(fc.constant("EUR"), fc.anything()), (amount, currency) => {
+      try {
+        expect(majorUnits(amount as number, currency as string)).toBeGreaterThanOrEqual(0);
+      } catch (error) {
+        expect(error).toMatchObject({ code: "ERR_AFFILIATE_GATEWAY" });
+      }
+    });
   });
 });
 

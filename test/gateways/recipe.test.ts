@@ -6,6 +6,7 @@ import Stripe from "stripe";
 import { describe, expect, it } from "vitest";
 import { createShop } from "../frameworks/gateways/payments.js";
 import { eachExpress, serve } from "../helpers/express.js";
+import { forAny, times } from "../helpers/for-any.js";
 import { DAY_MS } from "../helpers/times.js";
 import { trackerWithService } from "../helpers/tracker.js";
 import { bodies, everyGateway, type Paid, parts } from "./bodies.js";
@@ -183,26 +184,21 @@ describe.each(everyGateway)("refunds of %s", (gateway) => {
       [2, 12, false],
       [3, 19.9, true],
     ] as const)
-      fc.assert(
-        fc.property(anyOrder(events.slice(0, count)), (told) => {
-          expect(gateways.refunded(payment, told)).toEqual({ amount, isFull, isDisputed: false });
-        }),
-      );
+      forAny(anyOrder(events.slice(0, count)), (told) => {
+        expect(gateways.refunded(payment, told)).toEqual({ amount, isFull, isDisputed: false });
+      });
   });
 
   it("leave the shop in one state, whenever the sale comes and in whatever order they do", async () => {
     const all = [sale(paid), ...PARTS.map((part) => refund(paid, part))];
-    await fc.assert(
-      fc.asyncProperty(anyOrder(all), fc.boolean(), async (webhooks, isWindow) => {
-        const shop = await startShop({ gateway, windowMs: isWindow ? DAY_MS : 0 });
-        for (const id of ["cus_1", undefined]) shop.users.set(id, ada);
-        for (const webhook of webhooks) expect(await shop.post(webhook)).toBe(204);
-        const { left, tracker } = shop;
-        expect(await tracker.cancelPayment(payment.paymentId)).toBe(isWindow ? "cancelled" : "sent");
-        expect(left()).toMatchObject(isWindow ? [] : [{ amount: 19.9, isDisputed: false }]);
-        expect(tracker.stats().scheduled?.count ?? 0).toBe(0);
-      }),
-      { numRuns: 6 },
-    );
+    await times(6).forAnyAsync(anyOrder(all), fc.boolean(), async (webhooks, isWindow) => {
+      const shop = await startShop({ gateway, windowMs: isWindow ? DAY_MS : 0 });
+      for (const id of ["cus_1", undefined]) shop.users.set(id, ada);
+      for (const webhook of webhooks) expect(await shop.post(webhook)).toBe(204);
+      const { left, tracker } = shop;
+      expect(await tracker.cancelPayment(payment.paymentId)).toBe(isWindow ? "cancelled" : "sent");
+      expect(left()).toMatchObject(isWindow ? [] : [{ amount: 19.9, isDisputed: false }]);
+      expect(tracker.stats().scheduled?.count ?? 0).toBe(0);
+    });
   });
 });

@@ -1,6 +1,6 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -9,11 +9,20 @@ import { scratchDirectory } from "./scratch.js";
 
 const modules = resolve(import.meta.dirname, "../../node_modules");
 
-/** A user's project in which the built package is installed beside the packages named. */
-export async function userProject(files: Record<string, string>, packages = ["express"]): Promise<string> {
+/**
+ * A user's project in which the built package, or a copy of it, is installed beside the packages
+ * named.
+ */
+export async function userProject(
+  files: Record<string, string>,
+  packages = ["express"],
+  { isCopied = false } = {},
+): Promise<string> {
   const project = scratchDirectory();
   await mkdir(join(project, "node_modules"));
-  await symlink(inject("builtPackage"), join(project, "node_modules/express-affiliate"));
+  const installed = join(project, "node_modules/express-affiliate");
+  if (isCopied) await cp(inject("builtPackage"), installed, { recursive: true });
+  else await symlink(inject("builtPackage"), installed);
   for (const name of packages) await linkPackage(project, name);
   for (const [name, content] of Object.entries(files)) await writeFile(join(project, name), content);
   return project;

@@ -9,6 +9,7 @@ import {
 } from "../../src/outbox/personal-data.js";
 import { addressIn } from "../../src/shared/emails.js";
 import { sample, sampleOf, stranger, withData } from "../contract/samples.js";
+import { forAnyAsync } from "../helpers/for-any.js";
 
 const storageOf = (...events: readonly PersonalEvent[]) => ({
   async *pages() {
@@ -67,23 +68,19 @@ describe("a person's address", () => {
       .map(({ kind, email, ids: { clickId, sessionId } }) =>
         sampleOf(email, kind, { ...(clickId && { clickId }), ...(sessionId && { sessionId }) }),
       );
-    await fc.assert(
-      fc.asyncProperty(fc.array(anEvent, { maxLength: 12 }), ids, async (events, asked) => {
-        const own = events.filter((event) => emailOf(event) === "ada@shop.example");
-        const known = [asked, ...own.map(({ data }) => data)];
-        const isKnown = ({ data }: (typeof events)[number]) =>
-          known.some(
-            ({ clickId, sessionId }) =>
-              (clickId !== undefined && clickId === data.clickId) ||
-              (sessionId !== undefined && sessionId === data.sessionId),
-          );
-        const meant = events.filter((event) =>
-          event.kind === "click" ? isKnown(event) : own.includes(event),
+    await forAnyAsync(fc.array(anEvent, { maxLength: 12 }), ids, async (events, asked) => {
+      const own = events.filter((event) => emailOf(event) === "ada@shop.example");
+      const known = [asked, ...own.map(({ data }) => data)];
+      const isKnown = ({ data }: (typeof events)[number]) =>
+        known.some(
+          ({ clickId, sessionId }) =>
+            (clickId !== undefined && clickId === data.clickId) ||
+            (sessionId !== undefined && sessionId === data.sessionId),
         );
-        const found = await idsOf({ email: "Ada@shop.example", ...asked }, ...events.map(waiting));
-        expect(found.sort()).toEqual(meant.map(({ id }) => id).sort());
-      }),
-    );
+      const meant = events.filter((event) => (event.kind === "click" ? isKnown(event) : own.includes(event)));
+      const found = await idsOf({ email: "Ada@shop.example", ...asked }, ...events.map(waiting));
+      expect(found.sort()).toEqual(meant.map(({ id }) => id).sort());
+    });
   });
 
   it.each([
@@ -108,13 +105,11 @@ describe("a person's address", () => {
           return false;
         },
       );
-    await fc.assert(
-      fc.asyncProperty(fc.anything(), async (email) => {
-        const isAddress = typeof email === "string" && addressIn(email) !== undefined;
-        expect(await isPerson({ email })).toBe(isAddress);
-      }),
-    );
-    await fc.assert(fc.asyncProperty(fc.anything(), async (person) => void (await isPerson(person))));
+    await forAnyAsync(fc.anything(), async (email) => {
+      const isAddress = typeof email === "string" && addressIn(email) !== undefined;
+      expect(await isPerson({ email })).toBe(isAddress);
+    });
+    await forAnyAsync(fc.anything(), async (person) => void (await isPerson(person)));
     const email = "ada@shop.example";
     for (const person of [{}, { email: null }, { mail: email }, { email: "Ada" }, { email, x: 1 }, null])
       expect(await isPerson(person)).toBe(false);

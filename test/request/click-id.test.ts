@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createClickId, wasReported } from "../../src/request/click-id.js";
-import { anyCharacter } from "../helpers/any-character.js";
+import { anyCharacter, forAny } from "../helpers/for-any.js";
 import { HOUR_MS, MINUTE_MS } from "../helpers/times.js";
 
 const NOW = Date.UTC(2026, 10, 24, 12, 30);
@@ -26,15 +26,13 @@ const visits = (references: fc.Arbitrary<string>) =>
 
 describe("a click id of onClick", () => {
   it("lets no link of seven be reported twice within an hour, however the visitor alternates", () => {
-    fc.assert(
-      fc.property(visits(reference), (all) => {
-        const last = new Map<string, number>();
-        for (const { reference, at } of clicksOf(all)) {
-          expect(at - (last.get(reference) ?? Number.NEGATIVE_INFINITY)).toBeGreaterThanOrEqual(HOUR_MS);
-          last.set(reference, at);
-        }
-      }),
-    );
+    forAny(visits(reference), (all) => {
+      const last = new Map<string, number>();
+      for (const { reference, at } of clicksOf(all)) {
+        expect(at - (last.get(reference) ?? Number.NEGATIVE_INFINITY)).toBeGreaterThanOrEqual(HOUR_MS);
+        last.set(reference, at);
+      }
+    });
   });
 
   it("lets each link be reported again after an hour and a minute", () => {
@@ -48,17 +46,15 @@ describe("a click id of onClick", () => {
       });
     };
     // By chance, two references have one tag: not with other salts, too.
-    fc.assert(fc.property(visits(reference), (all) => areReportedAgain(all) || areReportedAgain(all)));
+    forAny(visits(reference), (all) => areReportedAgain(all) || areReportedAgain(all));
   });
 
   it("is new for each click, and has at most 60 characters of A-Z, a-z, 0-9, - and _", () => {
-    fc.assert(
-      fc.property(visits(fc.string({ minLength: 1 })), (all) => {
-        const ids = clicksOf(all).map(({ clickId }) => clickId);
-        expect(new Set(ids).size).toBe(ids.length);
-        for (const id of ids) expect(id).toMatch(/^[\w-]{30,60}$/);
-      }),
-    );
+    forAny(visits(fc.string({ minLength: 1 })), (all) => {
+      const ids = clicksOf(all).map(({ clickId }) => clickId);
+      expect(new Set(ids).size).toBe(ids.length);
+      for (const id of ids) expect(id).toMatch(/^[\w-]{30,60}$/);
+    });
   });
 
   it("of anyone else says nothing, and hurts nothing", () => {
@@ -71,16 +67,14 @@ describe("a click id of onClick", () => {
       likeOne,
       fc.stringMatching(/^[\x21-\x7e]{1,256}$/),
     );
-    fc.assert(
-      fc.property(foreign, reference, (previous, link) => {
-        expect(wasReported(undefined, link, NOW)).toBe(false);
-        expect(typeof wasReported(previous, link, NOW)).toBe("boolean");
-        const id = createClickId(link, NOW, previous);
-        expect(id.slice(0, time.length + 1)).toBe(`${time}-`);
-        expect(wasReported(id, link, NOW)).toBe(true);
-        expect(id).toMatch(/^[\w-]{30,60}$/);
-      }),
-    );
+    forAny(foreign, reference, (previous, link) => {
+      expect(wasReported(undefined, link, NOW)).toBe(false);
+      expect(typeof wasReported(previous, link, NOW)).toBe("boolean");
+      const id = createClickId(link, NOW, previous);
+      expect(id.slice(0, time.length + 1)).toBe(`${time}-`);
+      expect(wasReported(id, link, NOW)).toBe(true);
+      expect(id).toMatch(/^[\w-]{30,60}$/);
+    });
   });
 
   it("names references that only its visitor's salt tells apart, so that no affiliate can choose another's name", () => {

@@ -104,7 +104,7 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
   it.each([undefined, () => order])(
     "can be awaited until its handler ends, as unit tests and Next.js do, and then gives them its error, with `pick` %s",
     async (pick) => {
-      const { onPayment } = startTracker({ baseUrl: "http://127.0.0.1:1" });
+      const { onPayment } = startTracker();
       const ended: string[] = [];
       const awaitable = (handler: (...args: never[]) => unknown) =>
         onPayment(handler as never, pick as never) as unknown as (...args: unknown[]) => Promise<void>;
@@ -148,19 +148,19 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
   });
 
   it("refuses a handler that is wrapped already, and says what to write", async () => {
-    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1" });
+    const tracker = startTracker();
     const wrapped = tracker.onRegistration(() => ({ email: "ada@shop.example" }));
     const message =
       "onPayment: its handler is wrapped by `onRegistration`, and hands on nothing that it returns. Wrap the handler itself, " +
       "in `onPayment` alone, and call `req.affiliate.trackRegistration(…)` in it";
     expect(() => tracker.onPayment(wrapped as never)).toThrow(refusal(message));
-    const other = startTracker({ baseUrl: "http://127.0.0.1:1" });
+    const other = startTracker();
     const says = "call `req.affiliate.trackPayment(…)` in it";
     expect(() => other.onRegistration(tracker.onPayment(() => order) as never)).toThrow(refusal(says));
   });
 
   it("refuses at the start what is no handler and no `pick`, as Express does", async () => {
-    const { onPayment, onRegistration } = startTracker({ baseUrl: "http://127.0.0.1:1" });
+    const { onPayment, onRegistration } = startTracker();
     const handler = "its handler must be a function, got";
     expect(() => onPayment(undefined as never)).toThrow(refusal(`onPayment: ${handler} undefined`));
     expect(() => onRegistration([() => ada] as never)).toThrow(

@@ -175,7 +175,7 @@ async function read(port: number, tracked: boolean): Promise<string> {
 describe.each(eachExpress)("on $name", ({ express }) => {
   async function host({ tracked, storesAtOnce }: { tracked: boolean; storesAtOnce: boolean }) {
     const outbox = Object.assign(recordingOutbox(), { storesAtOnce });
-    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
+    const tracker = startTracker({ outbox });
     let playing: Played;
     const handler = async (_req: Request, res: Response) => {
       await play(res, playing);

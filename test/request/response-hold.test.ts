@@ -57,7 +57,7 @@ async function startHost(
     Atomics.add(new Int32Array(stored), 0, 1);
     return add.apply(outbox, args);
   });
-  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
+  const tracker = startTracker({ outbox });
   const app = express();
   app.set("env", "test");
   if (before) app.use(before);
@@ -200,9 +200,9 @@ describe.each(eachExpress)("the response on $name", ({ express }) => {
 
 it("a hold is asked for by `diskOutbox`, which keeps an event from `kill -9` within `add`, and by no other outbox", () => {
   const disk = diskOutbox({ directory: scratchDirectory() });
-  startTracker({ baseUrl: "http://127.0.0.1:1", outbox: disk });
+  startTracker({ outbox: disk });
   expect(disk.storesAtOnce).toBe(true);
   const memory = memoryOutbox();
-  startTracker({ baseUrl: "http://127.0.0.1:1", outbox: memory });
+  startTracker({ outbox: memory });
   expect(memory.storesAtOnce ?? false).toBe(false);
 });

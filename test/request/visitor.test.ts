@@ -9,6 +9,7 @@ import { describe, expect, it } from "vitest";
 import { loginSessionId } from "../../src/conversion/visitor-ids.js";
 import { order, throwing } from "../helpers/conversions.js";
 import { eachExpress, serve } from "../helpers/express.js";
+import { times } from "../helpers/for-any.js";
 import { sentBack, visitorOf } from "../helpers/landing.js";
 import { trackerWithService } from "../helpers/tracker.js";
 
@@ -92,22 +93,16 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
       const { server, peek } = await appWith({}, (app, tracker) => {
         app.use(parser, session, tracker);
       });
-      await fc.assert(
-        fc.asyncProperty(hostileHeader, async (header) => {
-          const { status, body } = await request(server).get("/peek").set("Cookie", header);
-          fc.pre(status !== FAILED_BEFORE_US);
-          expect(status).toBe(200);
-          for (const found of Object.values(body)) expect(found).toMatch(VISITOR_ID);
-        }),
-        { numRuns: 40 },
-      );
-      await fc.assert(
-        fc.asyncProperty(plainId, plainId, async (clickId, sessionId) => {
-          const ids = await peek(`svc_session_id=${sessionId}; svc_click_id=${clickId}`);
-          expect(ids).toEqual({ clickId, sessionId });
-        }),
-        { numRuns: 10 },
-      );
+      await times(40).forAnyAsync(hostileHeader, async (header) => {
+        const { status, body } = await request(server).get("/peek").set("Cookie", header);
+        fc.pre(status !== FAILED_BEFORE_US);
+        expect(status).toBe(200);
+        for (const found of Object.values(body)) expect(found).toMatch(VISITOR_ID);
+      });
+      await times(10).forAnyAsync(plainId, plainId, async (clickId, sessionId) => {
+        const ids = await peek(`svc_session_id=${sessionId}; svc_click_id=${clickId}`);
+        expect(ids).toEqual({ clickId, sessionId });
+      });
     },
   );
 
@@ -161,14 +156,11 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
   it("takes from `session` a string that can be an id, and nothing else", async () => {
     let said: unknown;
     const { peek } = await appWith({ session: () => said as string });
-    await fc.assert(
-      fc.asyncProperty(fc.anything(), async (anything) => {
-        said = anything;
-        const usable = typeof anything === "string" && VISITOR_ID.test(anything) && anything !== "null";
-        expect(await peek()).toEqual(usable ? { sessionId: anything } : {});
-      }),
-      { numRuns: 60 },
-    );
+    await times(60).forAnyAsync(fc.anything(), async (anything) => {
+      said = anything;
+      const usable = typeof anything === "string" && VISITOR_ID.test(anything) && anything !== "null";
+      expect(await peek()).toEqual(usable ? { sessionId: anything } : {});
+    });
   });
 
   it.each<[unknown, string?]>([

@@ -6,7 +6,7 @@ import { createSandbox, type Sandbox } from "express-affiliate/sandbox";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { endpoints, errorResponse } from "../../src/sandbox/endpoints.js";
-import { anyCharacter } from "../helpers/any-character.js";
+import { anyCharacter, forAnyAsync, times } from "../helpers/for-any.js";
 import { click, payment, registration, registrationLead } from "./helpers.js";
 
 const json = { "content-type": "application/json" };
@@ -70,9 +70,8 @@ describe("whatever a stranger sends", () => {
         fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
         fc.nat(30_000).map((depth) => "[".repeat(depth)),
       );
-      await fc.assert(
-        fc.asyncProperty(bodies, (body) => expectProperAnswer(path, { method: "POST", headers: json }, body)),
-        { numRuns: 150 },
+      await times(150).forAnyAsync(bodies, (body) =>
+        expectProperAnswer(path, { method: "POST", headers: json }, body),
       );
       expect(sandbox.ledger.requests().length).toBeGreaterThan(149);
       for (const entry of [...sandbox.ledger.clicks(), ...sandbox.ledger.leads()])
@@ -106,11 +105,8 @@ describe("whatever a stranger sends", () => {
       fc.tuple(place, segment).map((parts) => parts.join("")),
     );
     const method = fc.constantFrom("POST", "POST", "GET", "PUT", "PATCH", "DELETE");
-    await fc.assert(
-      fc.asyncProperty(path, method, headers, (to, method, sent) =>
-        expectProperAnswer(to, { method, headers: sent }, method === "POST" ? JSON.stringify(click()) : ""),
-      ),
-      { numRuns: 200 },
+    await times(200).forAnyAsync(path, method, headers, (to, method, sent) =>
+      expectProperAnswer(to, { method, headers: sent }, method === "POST" ? JSON.stringify(click()) : ""),
     );
   });
 
@@ -121,14 +117,12 @@ describe("whatever a stranger sends", () => {
       fc.string().map((line) => `POST ${line} HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n{`),
       fc.string().map((line) => `${line} / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffff`),
     );
-    await fc.assert(
-      fc.asyncProperty(bytes, async (sent) => {
-        const socket = connect(Number(port), "127.0.0.1");
-        socket.end(sent);
-        await text(socket).catch(() => "reset");
-        await expectProperAnswer(endpoints.status.path.replace("{sessionId}", "x"), {});
-      }),
-    );
+    await forAnyAsync(bytes, async (sent) => {
+      const socket = connect(Number(port), "127.0.0.1");
+      socket.end(sent);
+      await text(socket).catch(() => "reset");
+      await expectProperAnswer(endpoints.status.path.replace("{sessionId}", "x"), {});
+    });
   });
 
   test("to the inspector, it is refused in §7's words", async () => {
@@ -137,13 +131,11 @@ describe("whatever a stranger sends", () => {
     );
     const methods = fc.constantFrom("POST", "PUT", "DELETE");
     const bodies = fc.oneof(fc.json(), almost({ mode: "ok", forMs: 1, delayMs: 1 }), anyText);
-    await fc.assert(
-      fc.asyncProperty(paths, methods, bodies, async (path, method, body) => {
-        const answer = await send(sandbox.inspectorUrl, { path, method, headers: json }, body);
-        if (answer.status !== 200) expect(errorResponse.parse(answer.body).status).toBe(answer.status);
-        expect(answer.status).toBeLessThan(500);
-        await sandbox.fail("ok");
-      }),
-    );
+    await forAnyAsync(paths, methods, bodies, async (path, method, body) => {
+      const answer = await send(sandbox.inspectorUrl, { path, method, headers: json }, body);
+      if (answer.status !== 200) expect(errorResponse.parse(answer.body).status).toBe(answer.status);
+      expect(answer.status).toBeLessThan(500);
+      await sandbox.fail("ok");
+    });
   });
 });

@@ -8,6 +8,14 @@ function visitorsAfter(...[steps, apartMs]: Parameters<typeof ledgerAfter>) {
   return [...recordVisitors(ledgerAfter(steps, apartMs))()].reverse();
 }
 
+/** Cy pays at Bo's machine. */
+const atAnothersMachine = [
+  registered({ clickId: "unheard-of", email: "cy@shop.test" }),
+  clicked(),
+  registered(),
+  paid({ customerEmail: "cy@shop.test" }),
+];
+
 test.each([
   [
     "a click, a registration through its id and a payment from its session are one visitor's",
@@ -31,12 +39,7 @@ test.each([
   ],
   [
     "a customer at another's machine is another visitor",
-    [
-      registered({ clickId: "unheard-of", email: "cy@shop.test" }),
-      clicked(),
-      registered(),
-      paid({ customerEmail: "cy@shop.test" }),
-    ],
+    atAnothersMachine,
     [" > cy@shop.test > 49.9", "ALICE > bo@shop.test > "],
   ],
 ])("%s", (_, steps, expected) => {
@@ -93,12 +96,7 @@ test.each([
   ],
   [
     "another visitor's click in the same session",
-    [
-      registered({ clickId: "unknown", email: "cy@shop.test" }),
-      clicked(),
-      registered(),
-      paid({ customerEmail: "cy@shop.test" }),
-    ],
+    atAnothersMachine,
     "the session’s click is another visitor’s. It carried the session id session-1. That is the session id of click 1 (ALICE), which came 2 s before it. cy@shop.test registered (lead 1), and that was linked to no click either.",
   ],
   [

@@ -1,11 +1,10 @@
-import { cp, rm, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type BuildOptions, build } from "esbuild";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { dependencies } from "../../package.json";
-import { scratchDirectory } from "../helpers/scratch.js";
 import { startService } from "../helpers/service.js";
-import { linkPackage, outputOf, runNode } from "../helpers/user-project.js";
+import { outputOf, runNode, userProject } from "../helpers/user-project.js";
 
 const HOST = `
 const { affiliate } = require("express-affiliate");
@@ -15,16 +14,10 @@ tracker.trackPayment(payment, { clickId: "c-1" }).then(() => tracker.flush()).th
 `;
 
 /** A project with a copy of the package and its dependencies, but for undici. */
-async function projectWithoutUndici(): Promise<string> {
-  const folder = scratchDirectory();
-  await cp(inject("builtPackage"), join(folder, "node_modules/express-affiliate"), { recursive: true });
-  for (const name of Object.keys(dependencies)) if (name !== "undici") await linkPackage(folder, name);
-  await writeFile(join(folder, "host.cjs"), HOST);
-  await writeFile(
-    join(folder, "host.mjs"),
-    HOST.replace(/const (.*) = require\((.*)\)/, "import $1 from $2"),
-  );
-  return folder;
+function projectWithoutUndici(): Promise<string> {
+  const asModule = HOST.replace(/const (.*) = require\((.*)\)/, "import $1 from $2");
+  const packages = Object.keys(dependencies).filter((name) => name !== "undici");
+  return userProject({ "host.cjs": HOST, "host.mjs": asModule }, packages, { isCopied: true });
 }
 
 /** What a bundle of the host sends where nothing is installed, and what it prints. */

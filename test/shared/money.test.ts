@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { amountFrom } from "../../src/shared/money.js";
-import { anyCharacter } from "../helpers/any-character.js";
+import { anyCharacter, forAny } from "../helpers/for-any.js";
 
 /** What decimal.js, Prisma, big.js and MongoDB's driver give for a decimal column. */
 const decimal = (text: string) => ({ s: 1, e: 1, d: [1], toString: () => text });
@@ -58,31 +58,25 @@ describe("an amount", () => {
   });
 
   it("has no binary noise, however many prices a cart adds up", () => {
-    fc.assert(
-      fc.property(fc.array(fc.nat(9_999_999), { maxLength: 50 }), (cents) => {
-        const sum = cents.reduce((total, each) => total + each / 100, 0);
-        expect(amountFrom(sum)).toBe(cents.reduce((total, each) => total + each, 0) / 100);
-      }),
-    );
+    forAny(fc.array(fc.nat(9_999_999), { maxLength: 50 }), (cents) => {
+      const sum = cents.reduce((total, each) => total + each / 100, 0);
+      expect(amountFrom(sum)).toBe(cents.reduce((total, each) => total + each, 0) / 100);
+    });
   });
 
   it("keeps each decimal of up to 14 digits as it is, as a number and as a database's decimal", () => {
-    fc.assert(
-      fc.property(fc.nat(99_999_999_999_999), fc.nat(8), (digits, decimals) => {
-        const amount = Number(`${digits}e-${decimals}`);
-        const text = amount.toFixed(decimals);
-        for (const given of [amount, text, decimal(text)]) expect(amountFrom(given)).toBe(amount);
-      }),
-    );
+    forAny(fc.nat(99_999_999_999_999), fc.nat(8), (digits, decimals) => {
+      const amount = Number(`${digits}e-${decimals}`);
+      const text = amount.toFixed(decimals);
+      for (const given of [amount, text, decimal(text)]) expect(amountFrom(given)).toBe(amount);
+    });
   });
 
   it("is a number from zero up, or is refused in printable ASCII, whatever is given", () => {
-    fc.assert(
-      fc.property(fc.oneof(fc.anything(), fc.string({ unit: anyCharacter })), (given) => {
-        const amount = amountFrom(given);
-        if (typeof amount === "number") expect(amount).toBeGreaterThanOrEqual(0);
-        else expect(amount).toMatch(/^[\x20-\x7e]+$/);
-      }),
-    );
+    forAny(fc.oneof(fc.anything(), fc.string({ unit: anyCharacter })), (given) => {
+      const amount = amountFrom(given);
+      if (typeof amount === "number") expect(amount).toBeGreaterThanOrEqual(0);
+      else expect(amount).toMatch(/^[\x20-\x7e]+$/);
+    });
   });
 });

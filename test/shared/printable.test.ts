@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { written } from "../../src/browser/pieces.js";
 import { visible } from "../../src/shared/printable.js";
-import { anyCharacter } from "../helpers/any-character.js";
+import { anyCharacter, forAny } from "../helpers/for-any.js";
 
 describe("a name that a stranger chose, as people read it", () => {
   const name = fc.oneof(
@@ -14,17 +14,15 @@ describe("a name that a stranger chose, as people read it", () => {
   );
 
   it("says which of two names it is: what it stands for can be read back", () => {
-    fc.assert(
-      fc.property(name, (text) => {
-        const shown = visible(text);
-        const read = shown.replaceAll(/\\u([0-9a-f]{4})/g, (_, hex) =>
-          String.fromCharCode(Number.parseInt(hex, 16)),
-        );
-        expect(read).toBe(text);
-        expect(shown).toBe(shown.normalize("NFC"));
-        expect(shown).not.toMatch(/(?! )[\p{C}\p{Z}\p{DI}\u2800]/u);
-      }),
-    );
+    forAny(name, (text) => {
+      const shown = visible(text);
+      const read = shown.replaceAll(/\\u([0-9a-f]{4})/g, (_, hex) =>
+        String.fromCharCode(Number.parseInt(hex, 16)),
+      );
+      expect(read).toBe(text);
+      expect(shown).toBe(shown.normalize("NFC"));
+      expect(shown).not.toMatch(/(?! )[\p{C}\p{Z}\p{DI}\u2800]/u);
+    });
   });
 
   it.each([
@@ -44,16 +42,14 @@ describe("a name that a stranger chose, as people read it", () => {
 
   it("is written alike by the pages of the sandbox and the dashboard", () => {
     const character = anyCharacter.filter((each) => each !== "\n" && each !== "\t");
-    fc.assert(
-      fc.property(
-        fc.oneof(
-          fc.string({ unit: character }),
-          name.filter((each) => !/[\n\t]/.test(each)),
-        ),
-        (text) => {
-          expect(written(text)).toBe(visible(text));
-        },
+    forAny(
+      fc.oneof(
+        fc.string({ unit: character }),
+        name.filter((each) => !/[\n\t]/.test(each)),
       ),
+      (text) => {
+        expect(written(text)).toBe(visible(text));
+      },
     );
   });
 });

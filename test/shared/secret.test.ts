@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { printable, printableJson, shown } from "../../src/shared/printable.js";
 import { presentable, Secret } from "../../src/shared/secret.js";
-import { anyCharacter } from "../helpers/any-character.js";
+import { anyCharacter, forAny } from "../helpers/for-any.js";
 import { API_KEY, trackerWithService } from "../helpers/tracker.js";
 
 const key = fc.stringMatching(/^[\x21-\x7e]{12,60}$/);
@@ -21,56 +21,46 @@ describe("a secret", () => {
       (secret) => JSON.stringify(secret).slice(1, -1),
       (secret) => secret.replaceAll("/", "\\/"),
     ];
-    fc.assert(
-      fc.property(key, around, around, fc.constantFrom(...spellings), (secret, before, after, spell) => {
-        fc.pre(!`${before}${after}`.includes(spell(secret)));
-        const text = new Secret(secret).removeFrom(`${before} ${spell(secret)} ${after}`);
-        expect(text).toBe(`${before} [redacted] ${after}`);
-      }),
-    );
+    forAny(key, around, around, fc.constantFrom(...spellings), (secret, before, after, spell) => {
+      fc.pre(!`${before}${after}`.includes(spell(secret)));
+      const text = new Secret(secret).removeFrom(`${before} ${spell(secret)} ${after}`);
+      expect(text).toBe(`${before} [redacted] ${after}`);
+    });
   });
 
   it.each(["base64", "base64url"] as const)("is removed from %s, alone or within more", (encoding) => {
     const bytes = fc.string({ unit: "binary-ascii", maxLength: 20 });
-    fc.assert(
-      fc.property(key, bytes, bytes, (secret, before, after) => {
-        const text = Buffer.from(before + secret + after).toString(encoding);
-        const left = new Secret(secret).removeFrom(`Basic ${text}!`);
-        expect(left).toContain("[redacted]");
-        // What is left of it on either side is a bit or four of its first and last letter.
-        for (const run of left.replace("Basic ", "").replace("!", "").split("[redacted]"))
-          for (const cut of [0, 1, 2, 3])
-            expect(Buffer.from(run.slice(cut), encoding).toString("latin1")).not.toContain(
-              secret.slice(1, 5),
-            );
-      }),
-    );
+    forAny(key, bytes, bytes, (secret, before, after) => {
+      const text = Buffer.from(before + secret + after).toString(encoding);
+      const left = new Secret(secret).removeFrom(`Basic ${text}!`);
+      expect(left).toContain("[redacted]");
+      // What is left of it on either side is a bit or four of its first and last letter.
+      for (const run of left.replace("Basic ", "").replace("!", "").split("[redacted]"))
+        for (const cut of [0, 1, 2, 3])
+          expect(Buffer.from(run.slice(cut), encoding).toString("latin1")).not.toContain(secret.slice(1, 5));
+    });
   });
 
   it("leaves every other text as it is", () => {
     const secret = new Secret("sk_live_0123456789");
-    fc.assert(
-      fc.property(fc.string({ unit: anyCharacter }), (text) => {
-        expect(secret.removeFrom(text)).toBe(text);
-      }),
-    );
+    forAny(fc.string({ unit: anyCharacter }), (text) => {
+      expect(secret.removeFrom(text)).toBe(text);
+    });
   });
 });
 
 describe("what is shown of others' words", () => {
   it("is one line that no terminal acts upon", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: anyCharacter }), (text) => {
-        for (const safe of [printable(text), presentable(text, new Secret("sk_live_0123456789"))]) {
-          expect(safe).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
-          expect(safe.isWellFormed()).toBe(true);
-        }
-        const json = printableJson({ text });
-        expect(json).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
-        expect(JSON.parse(json)).toEqual({ text });
-        expect(shown(text)).toMatch(/^[\x20-\x7e]+$/);
-      }),
-    );
+    forAny(fc.string({ unit: anyCharacter }), (text) => {
+      for (const safe of [printable(text), presentable(text, new Secret("sk_live_0123456789"))]) {
+        expect(safe).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+        expect(safe.isWellFormed()).toBe(true);
+      }
+      const json = printableJson({ text });
+      expect(json).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+      expect(JSON.parse(json)).toEqual({ text });
+      expect(shown(text)).toMatch(/^[\x20-\x7e]+$/);
+    });
     expect(printable("no\u001b[2J\u202e such\r\nprogramme")).toBe("no [2J\\u202e such programme");
   });
 

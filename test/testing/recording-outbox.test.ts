@@ -3,16 +3,13 @@ import type { AffiliateOptions } from "express-affiliate";
 import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
-import { returning } from "../helpers/conversions.js";
+import { order, returning } from "../helpers/conversions.js";
 import { startTracker } from "../helpers/tracker.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
 
-const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
-
 function start(options: Partial<AffiliateOptions> = {}) {
   const outbox = recordingOutbox();
-  // Nothing listens there.
-  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox, ...options });
+  const tracker = startTracker({ outbox, ...options });
   const app = express()
     .use(tracker)
     .post("/", tracker.onPayment(returning(order)));

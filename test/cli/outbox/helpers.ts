@@ -5,13 +5,11 @@ import { outboxCommand } from "../../../src/cli/outbox/command.js";
 import type { Terminal } from "../../../src/cli/terminal.js";
 import { REJECTED, Stage } from "../../contract/stage.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
-import { runCommand } from "../helpers.js";
+import { printedBy } from "../helpers.js";
 
 /** Runs the command in this process. */
-export async function outbox(args: readonly string[], terminal: Partial<Terminal> = {}) {
-  const { code, out, err } = await runCommand(outboxCommand, args, terminal);
-  return { code, out: out.join("\n"), err: err.join("\n") };
-}
+export const outbox = (args: readonly string[], terminal: Partial<Terminal> = {}) =>
+  printedBy(outboxCommand, args, terminal);
 
 /** What the command prints as its one JSON document, if it has nothing else to say. */
 // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.

@@ -3,13 +3,16 @@ import express, { type Request, type RequestHandler, type Response } from "expre
 import type { Affiliate, AffiliateOptions } from "express-affiliate";
 import request from "supertest";
 import ts from "typescript";
-import { afterAll, expect, onTestFinished, type RunnerTask } from "vitest";
+import { afterAll, expect, type RunnerTask } from "vitest";
 import tsconfig from "../../../tsconfig.json" with { type: "json" };
 import { startSandbox } from "../../sandbox/helpers.js";
+import { order } from "../conversions.js";
 import { FIREFOX } from "../landing.js";
 import { startService } from "../service.js";
 import { startTracker } from "../tracker.js";
 import { type Block, blocksOf, isCode, recipeOf, root } from "./pages.js";
+
+export { closing } from "../tracker.js";
 
 /** The package by its name is its source. */
 function fileOrPackage(name: string): string {
@@ -142,11 +145,10 @@ export async function startRefusing() {
  * click that is delivered, and a registration that is skipped.
  */
 export async function reportAll(tracker: Affiliate): Promise<void> {
-  const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
   await tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "c1" });
-  await tracker.trackPayment(payment, { sessionId: "s1" });
-  await tracker.trackPayment({ ...payment, paymentId: "refused" }, { sessionId: "s2" });
-  await tracker.trackPayment({ ...payment, leadValue: -1 }, { sessionId: "s1" });
+  await tracker.trackPayment(order, { sessionId: "s1" });
+  await tracker.trackPayment({ ...order, paymentId: "refused" }, { sessionId: "s2" });
+  await tracker.trackPayment({ ...order, leadValue: -1 }, { sessionId: "s1" });
   await tracker.trackRegistration({ email: "ada@shop.example" });
   await tracker.flush();
 }
@@ -157,14 +159,6 @@ export const envFor = (sandbox: { url: string; clientId: number; apiKey: string 
   TRACKING_CLIENT_ID: String(sandbox.clientId),
   TRACKING_API_KEY: sandbox.apiKey,
 });
-
-/** A tracker that a block has made, closed with the test. */
-export function closing(tracker: Affiliate): Affiliate {
-  onTestFinished(async () => {
-    await tracker.close({ timeoutMs: 500 });
-  });
-  return tracker;
-}
 
 /** A browser: it keeps cookies and asks for pages. */
 export function browser(app: Parameters<typeof request.agent>[0]) {

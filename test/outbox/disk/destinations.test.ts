@@ -1,11 +1,11 @@
 import type { OutboxEvent } from "express-affiliate";
-import { expect, onTestFinished, test } from "vitest";
-import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
+import { expect, test } from "vitest";
 import { sample, scheduledSample, withData } from "../../contract/samples.js";
 import { until } from "../../contract/stage.js";
 import { run } from "../../helpers/deliver.js";
 import { appending, DELIVERED, diskOf, settleAll, someOf } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
+import { outboxIn } from "../../helpers/watched-outbox.js";
 
 const OLD = 41;
 const MIB = 1024 * 1024;
@@ -28,8 +28,7 @@ test("the disk outbox hands out its own client id's events alone if it was asked
   const disk = diskOf({}, directory);
   const own = sample("payment");
   await disk.append(forOld(sample("payment")), own);
-  const outbox = diskOutbox({ directory });
-  onTestFinished(() => outbox.close());
+  const outbox = outboxIn(directory);
   outbox.counts();
   const { handed } = run(outbox);
   await until(() => outbox.counts().queued === 0, "it was not delivered");

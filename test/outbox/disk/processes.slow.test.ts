@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { secondsUntil } from "../../../proof/shared/figures.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { until } from "../../contract/stage.js";
@@ -7,6 +7,7 @@ import { startHost } from "../../helpers/host.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";
 import { startTracker } from "../../helpers/tracker.js";
+import { outboxIn } from "../../helpers/watched-outbox.js";
 
 // It sees no other process's id, and they do not see its.
 const CONTAINER = ["unshare", "--fork", "--kill-child", "--pid", "--mount-proc"];
@@ -61,9 +62,7 @@ test("the disk outbox stores what it has when its process exits, closes its file
   // If no process has it open any more, SQLite has no log beside it.
   const spool = expect.stringContaining("-spool-");
   expect(readdirSync(directory)).toEqual(["outbox.db", spool]);
-  const outbox = diskOutbox({ directory });
-  onTestFinished(() => outbox.close());
-  expect(outbox.counts().queued).toBe(1001);
+  expect(outboxIn(directory).counts().queued).toBe(1001);
 });
 
 test("a process that exits after a close() that ran out of time ends with its own code", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { describeWithMariaDbServer } from "../../helpers/mysql.js";
-import { linesLogger, startTracker } from "../../helpers/tracker.js";
+import { trackerWithLines } from "../../helpers/tracker.js";
 
 const DURABLE = { flush: 1, sync: 1 };
 
@@ -33,12 +33,10 @@ describeWithMariaDbServer(
         "sync_binlog is 100: if the server's machine ends",
       ],
     ])("is told in the log if what was committed %s", async (_, settings, words) => {
-      const outbox = await createWith(settings);
-      const logger = linesLogger();
-      startTracker({ baseUrl: "http://127.0.0.1:1", outbox, logger });
+      const { lines } = trackerWithLines({ outbox: await createWith(settings) });
 
-      await expect.poll(() => logger.lines).toHaveLength(1);
-      expect(logger.lines[0]).toContain(`mysqlOutbox: ${words} without warning`);
+      await expect.poll(() => lines).toHaveLength(1);
+      expect(lines[0]).toContain(`mysqlOutbox: ${words} without warning`);
     });
 
     test.each([1, 3])(

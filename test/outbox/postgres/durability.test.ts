@@ -4,15 +4,16 @@ import { describe, expect, test } from "vitest";
 import { sample } from "../../contract/samples.js";
 import { REJECTED, retryIn, Stage } from "../../contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
-import { linesLogger, startTracker } from "../../helpers/tracker.js";
+import { trackerWithLines } from "../../helpers/tracker.js";
 
 describeWithPostgres("postgresOutbox", (database) => {
   const { create, reopen } = database;
+  const poolWith = (setting: string) => database.pool({ options: `-c synchronous_commit=${setting}` });
 
   /** A pool with this default, and what each of its commits that writes goes by. */
   function watched(setting: string) {
     const said = new Set<string>();
-    const pool = database.pool({ options: `-c synchronous_commit=${setting}` });
+    const pool = poolWith(setting);
     const note = async (client: pg.PoolClient) =>
       said.add((await client.query("show synchronous_commit")).rows[0].synchronous_commit);
     const connect: PostgresPool["connect"] = (callback) =>
@@ -57,10 +58,7 @@ describeWithPostgres("postgresOutbox", (database) => {
     "a report in the host's own transaction leaves its setting: %s",
     async (setting) => {
       const outbox = await create();
-      const host = await database.begin(
-        undefined,
-        database.pool({ options: `-c synchronous_commit=${setting}` }),
-      );
+      const host = await database.begin(undefined, poolWith(setting));
       await outbox.add(sample("payment"), host);
       expect(await host.run("show synchronous_commit")).toEqual([{ synchronous_commit: setting }]);
       await host.end("commit");
@@ -68,15 +66,13 @@ describeWithPostgres("postgresOutbox", (database) => {
   );
 
   describe("what the setting lets the host's own transaction lose", () => {
-    const withSetting = (setting: string) =>
-      create({ pool: database.pool({ options: `-c synchronous_commit=${setting}` }) });
+    const withSetting = (setting: string) => create({ pool: poolWith(setting) });
 
     test("is logged if a crash of the server takes it", async () => {
-      const logger = linesLogger();
-      startTracker({ baseUrl: "http://127.0.0.1:1", outbox: await withSetting("off"), logger });
+      const { lines } = trackerWithLines({ outbox: await withSetting("off") });
 
-      await expect.poll(() => logger.lines).toHaveLength(1);
-      expect(logger.lines[0]).toContain(
+      await expect.poll(() => lines).toHaveLength(1);
+      expect(lines[0]).toContain(
         "postgresOutbox: synchronous_commit is off: if the server crashes, your own transaction may be lost with its report",
       );
     });

@@ -1,3 +1,4 @@
+import type { Outbox } from "express-affiliate";
 import { postgresMigrations, postgresOutbox } from "express-affiliate/postgres";
 import pg from "pg";
 import { expect, test } from "vitest";
@@ -12,6 +13,13 @@ import { expectTextsKept, testOperations } from "../queue/operations.js";
 
 describeWithPostgres("postgresOutbox", (database) => {
   const { create, reopen, sql } = database;
+
+  async function expectDelivers(outbox: Outbox): Promise<void> {
+    const { delivered } = run(outbox);
+    const event = sample("payment");
+    expect(await outbox.add(event)).toBe("queued");
+    await expect.poll(() => delivered).toEqual([event.id]);
+  }
 
   testOperations(database, {
     name: (tables) => {
@@ -173,12 +181,7 @@ describeWithPostgres("postgresOutbox", (database) => {
   test("a server with a schema that an administrator made needs no right on the database", async () => {
     await sql("create role tenant login; create schema tenants authorization tenant");
     database.schema = "tenants";
-    const outbox = await reopen({ pool: database.pool({ user: "tenant" }) });
-    const { delivered } = run(outbox);
-    const event = sample("payment");
-
-    expect(await outbox.add(event)).toBe("queued");
-    await expect.poll(() => delivered).toEqual([event.id]);
+    await expectDelivers(await reopen({ pool: database.pool({ user: "tenant" }) }));
   });
 
   test.each(["repeatable read", "serializable"])(
@@ -187,12 +190,7 @@ describeWithPostgres("postgresOutbox", (database) => {
       const pool = database.pool({
         options: `-c default_transaction_isolation=${level.replace(" ", "\\ ")}`,
       });
-      const outbox = await create({ pool });
-      const { delivered } = run(outbox);
-      const event = sample("payment");
-
-      expect(await outbox.add(event)).toBe("queued");
-      await expect.poll(() => delivered).toEqual([event.id]);
+      await expectDelivers(await create({ pool }));
     },
   );
 

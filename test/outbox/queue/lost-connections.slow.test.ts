@@ -40,37 +40,34 @@ const STATEMENTS = [
 ];
 
 /**
- * Runs a statement on a connection that is ended before it or after it. Rejects with what the
- * driver says then.
+ * Runs a statement. The one to cut is run on a connection that is ended before it or after it, and
+ * rejects with what the driver says then.
  */
-async function runCut<T>(when: When, { run, end }: { run: () => Promise<T>; end: () => Promise<unknown> }) {
-  if (when === "after") await run();
+async function runOrCut<T>(cut: Cut, text: string, run: () => Promise<T>, end: () => Promise<unknown>) {
+  if (!cut.isDue || !text.includes(cut.text)) return run();
+  cut.isDue = false;
+  if (cut.when === "after") await run();
   await end();
   return run();
 }
 
 describeWithMariaDb("a connection to MariaDB that is lost", (database) => {
   function cutting(cut: Cut): MysqlPool {
-    return aroundMysql(database.pool({ connectionLimit: 4 }), (run, sql, { threadId }) => {
-      if (!cut.isDue || !sql.includes(cut.text)) return run();
-      cut.isDue = false;
-      return runCut(cut.when, { run, end: () => database.sql(`kill ${threadId}`) });
-    });
+    return aroundMysql(database.pool({ connectionLimit: 4 }), (run, sql, { threadId }) =>
+      runOrCut(cut, sql, run, () => database.sql(`kill ${threadId}`)),
+    );
   }
   isNoOutage((cut) => database.create({ pool: cutting(cut) }));
 });
 
 describeWithPostgres("a connection to PostgreSQL that is lost", (database) => {
   function cutting(cut: Cut): PostgresPool {
-    return aroundPostgres(database.pool({ max: 4 }), async (run, text, client) => {
-      if (!cut.isDue || !text.includes(cut.text)) return run();
-      cut.isDue = false;
-      const { pid } = (await client.query("select pg_backend_pid() as pid")).rows[0];
-      return runCut(cut.when, {
-        run,
-        end: () => database.sql("select pg_terminate_backend($1, 5000)", [pid]),
-      });
-    });
+    return aroundPostgres(database.pool({ max: 4 }), (run, text, client) =>
+      runOrCut(cut, text, run, async () => {
+        const { pid } = (await client.query("select pg_backend_pid() as pid")).rows[0];
+        await database.sql("select pg_terminate_backend($1, 5000)", [pid]);
+      }),
+    );
   }
   isNoOutage((cut) => database.create({ pool: cutting(cut) }));
 });

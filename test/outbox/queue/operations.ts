@@ -12,7 +12,7 @@ import {
   stranger,
   withData,
 } from "../../contract/samples.js";
-import { REJECTED, retryIn, Stage } from "../../contract/stage.js";
+import { onStage, REJECTED, retryIn, Stage } from "../../contract/stage.js";
 import { run } from "../../helpers/deliver.js";
 import { reportIn, type SqlDatabase } from "../../helpers/sql-database.js";
 
@@ -62,6 +62,7 @@ export function testOperations<Pool>(
 ): void {
   const { create, reopen, sql, upkeep } = database;
   const { name, drop, another, makeByHand, limited } = about;
+  const it = onStage(() => create());
   const listOf = (events: readonly OutboxEvent[]) => events.map(({ id }) => `'${id}'`).join();
   /** Makes known ids so many days older. */
   const age = (days: number, events: readonly OutboxEvent[]) =>
@@ -157,8 +158,7 @@ export function testOperations<Pool>(
     expect(await onlooker.look()).toMatchObject({ queued: 2, byDestination });
   });
 
-  test("forgets what was delivered long ago, clicks after a day, and nothing else", async () => {
-    await using stage = await Stage.open(() => create());
+  it("forgets what was delivered long ago, clicks after a day, and nothing else", async (stage) => {
     stage.start();
     const [old, recent, dead] = [sample("payment"), sample("payment"), sample("payment")];
     const [oldClick, recentClick] = [sample("click"), sample("click")];
@@ -177,8 +177,7 @@ export function testOperations<Pool>(
     for (const event of [old, oldClick]) expect(await stage.outbox.add(event)).toBe("queued");
   });
 
-  test("delivers what is left, in order, a minute after rows were deleted by hand", async () => {
-    await using stage = await Stage.open(() => create());
+  it("delivers what is left, in order, a minute after rows were deleted by hand", async (stage) => {
     stage.hold();
     const [headless, unqueued, empty] = [stranger(), stranger(), stranger()];
     const [deleted, behind] = [sample("click", headless), sample("payment", headless)];
@@ -197,8 +196,7 @@ export function testOperations<Pool>(
     expect(delivered.filter((id) => id !== behind.id)).toEqual([first.id, second.id]);
   });
 
-  test("an event that the tables cannot hold stops no other, whether it is queued, scheduled or reported in a transaction", async () => {
-    await using stage = await Stage.open(() => create());
+  it("an event that the tables cannot hold stops no other, whether it is queued, scheduled or reported in a transaction", async (stage) => {
     const { outbox } = stage;
     stage.hold();
     const [queued, behind, later] = [sample("payment"), sample("payment"), sample("payment")];

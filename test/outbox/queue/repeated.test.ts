@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { createCounts } from "../../../src/outbox/queue/counts.js";
-import type { Database } from "../../../src/outbox/queue/database.js";
-import { Scope } from "../../../src/outbox/queue/database.js";
+import { type Database, Scope } from "../../../src/outbox/queue/database.js";
 import type { QueueClaim } from "../../../src/outbox/queue/leases.js";
 import { createQueue } from "../../../src/outbox/queue/queue.js";
 import { DEAD, DONE, SCHEDULED } from "../../../src/outbox/queue/rows.js";

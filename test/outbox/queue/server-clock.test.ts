@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createServerClock } from "../../../src/outbox/queue/leases.js";
+import { forAny } from "../../helpers/for-any.js";
 import { HOUR_MS } from "../../helpers/times.js";
 
 const PATIENCE_MS = 60_000;
@@ -33,17 +34,15 @@ describe("a server's clock", () => {
   test("that nobody sets is never ahead of what is known of it, however long looks take", () => {
     const step = fc.tuple(...[0, 1, 2].map(() => fc.integer({ min: 0, max: HOUR_MS })));
 
-    fc.assert(
-      fc.property(fc.array(step), (steps) => {
-        const { clock, real, pass, look } = looking();
-        look();
-        for (const [between, there, back] of steps as [number, number, number][]) {
-          pass(between);
-          look(there, back);
-          expect(clock.latest).toBeGreaterThanOrEqual(real());
-        }
-      }),
-    );
+    forAny(fc.array(step), (steps) => {
+      const { clock, real, pass, look } = looking();
+      look();
+      for (const [between, there, back] of steps as [number, number, number][]) {
+        pass(between);
+        look(there, back);
+        expect(clock.latest).toBeGreaterThanOrEqual(real());
+      }
+    });
   });
 
   test.each([5, 31 * 24])("that is set ahead by %i h is believed after a while", (hours) => {

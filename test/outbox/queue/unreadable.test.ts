@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { backoffMs } from "../../../src/delivery/when-again.js";
-import type { History, Verdict } from "../../../src/outbox/outbox.js";
-import { UNTRIED } from "../../../src/outbox/outbox.js";
+import { type History, UNTRIED, type Verdict } from "../../../src/outbox/outbox.js";
 import { idsOf, sample, scheduledSample, stranger } from "../../contract/samples.js";
 import { anyCharacter } from "../../helpers/any-character.js";
 import { DELIVERED, diskOf, openDisk, settling } from "../../helpers/disk-store.js";

@@ -1,13 +1,13 @@
 import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Outbox } from "express-affiliate";
-import { expect, onTestFinished, test } from "vitest";
-import { diskOutbox } from "../../../../src/outbox/disk/disk-outbox.js";
+import { expect, test } from "vitest";
 import { openExistingFile } from "../../../../src/outbox/disk/file/file.js";
 import { sample } from "../../../contract/samples.js";
 import { engine, openDisk } from "../../../helpers/disk-store.js";
 import { startHost } from "../../../helpers/host.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
+import { outboxIn } from "../../../helpers/watched-outbox.js";
 
 const ANOTHER_USER = 65_534;
 const isRoot = process.getuid?.() === 0;
@@ -15,8 +15,7 @@ const isRoot = process.getuid?.() === 0;
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 function open(directory: string): Outbox {
-  const outbox = diskOutbox({ directory });
-  onTestFinished(() => outbox.close());
+  const outbox = outboxIn(directory);
   outbox.counts();
   return outbox;
 }

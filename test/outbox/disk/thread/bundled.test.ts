@@ -1,4 +1,4 @@
-import { cp, mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type BuildOptions, build } from "esbuild";
@@ -6,7 +6,7 @@ import { expect, inject, test } from "vitest";
 import { dependencies } from "../../../../package.json";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 import { startService } from "../../../helpers/service.js";
-import { linkPackage, outputOf, runNode } from "../../../helpers/user-project.js";
+import { linkPackage, outputOf, runNode, userProject } from "../../../helpers/user-project.js";
 
 const HOST = `
 import { affiliate } from "express-affiliate";
@@ -30,17 +30,10 @@ interface Bundling extends BuildOptions {
 }
 
 /** A project with a copy of the package and its dependencies. */
-async function project(): Promise<string> {
-  const folder = scratchDirectory();
-  await cp(inject("builtPackage"), join(folder, "node_modules/express-affiliate"), { recursive: true });
-  for (const name of [...Object.keys(dependencies), "@photostructure/sqlite"])
-    await linkPackage(folder, name);
-  await writeFile(join(folder, "host.mjs"), HOST);
-  await writeFile(
-    join(folder, "host.cjs"),
-    HOST.replace(/import (.*) from (.*);/g, "const $1 = require($2);"),
-  );
-  return folder;
+function project(): Promise<string> {
+  const asCommonJs = HOST.replace(/import (.*) from (.*);/g, "const $1 = require($2);");
+  const packages = [...Object.keys(dependencies), "@photostructure/sqlite"];
+  return userProject({ "host.mjs": HOST, "host.cjs": asCommonJs }, packages, { isCopied: true });
 }
 
 function bundle(folder: string, outfile: string, { host = "host.mjs", ...options }: Bundling) {

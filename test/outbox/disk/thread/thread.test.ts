@@ -14,6 +14,7 @@ import { capacityOf } from "../../../helpers/deliver.js";
 import { appending, engine, openDisk, someOf } from "../../../helpers/disk-store.js";
 import { endWorker } from "../../../helpers/ending-worker.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
+import { outboxIn } from "../../../helpers/watched-outbox.js";
 
 const { workers, refusals } = vi.hoisted(() => ({ workers: [] as Worker[], refusals: [] as Error[] }));
 
@@ -33,8 +34,7 @@ vi.mock("node:worker_threads", async (original) => {
 
 test("the disk outbox starts its thread again if it has ended, has its lock again, and stores what it was asked meanwhile", async () => {
   const directory = scratchDirectory();
-  const outbox = diskOutbox({ directory });
-  onTestFinished(() => outbox.close());
+  const outbox = outboxIn(directory);
   const events = [sample("payment"), sample("payment"), sample("payment")];
   const [before, during, after] = events as [never, never, never];
   expect(await outbox.add(before)).toBe("queued");
@@ -53,8 +53,7 @@ test("the disk outbox starts its thread again if it has ended, has its lock agai
 
 test("the disk outbox has its lock again though nothing is asked of it", async () => {
   const directory = scratchDirectory();
-  const outbox = diskOutbox({ directory, leaseMs: 3_600_000 });
-  onTestFinished(() => outbox.close());
+  const outbox = outboxIn(directory, { leaseMs: 3_600_000 });
   expect(await outbox.add(sample("payment"))).toBe("queued");
   const locks = createOwnerLocks(join(directory, "outbox.db"), { engine, owner: "another" });
   await endWorker(workers.at(-1) as Worker);
@@ -63,8 +62,7 @@ test("the disk outbox has its lock again though nothing is asked of it", async (
 });
 
 test("the disk outbox tries again if the machine gives it no thread, and stores what it was asked meanwhile", async () => {
-  const outbox = diskOutbox({ directory: scratchDirectory() });
-  onTestFinished(() => outbox.close());
+  const outbox = outboxIn();
   const events = someOf("payment", 3) as [OutboxEvent, OutboxEvent, OutboxEvent];
   expect(await outbox.add(events[0])).toBe("queued");
   const refusal = () => new Error("Worker initialization failure: EAGAIN");
