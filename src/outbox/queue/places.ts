@@ -25,12 +25,16 @@ export function createPlaces({ words }: Pick<Database, "words">) {
   const by = (column: "alias" | "alias_2") =>
     `(select min(e.visitor) from ${events} e${words.byAlias(column)}
       where e.state = ${QUEUED} and e.${column} is not null and e.${column} = n.name)`;
+  const own = `(select q.visitor from ${queues} q${words.byVisitor} where q.visitor = n.name)`;
+  const aliased = `${by("alias")}, ${by("alias_2")}`;
+  // If two processes have stored two events of a session at the same moment, one may be in another
+  // queue than that of the session's name, which may have none any more. No id has a space.
+  const visitor = `case when n.name like ? then coalesce(${aliased}, ${own}) else coalesce(${own}, ${aliased}) end`;
   // With a limit, a planner looks for each visitor once.
   const select = forLength(
     ({ length }) => `with n (name) as (${words.list(length)})
       select v.name, v.visitor, (select q.place from ${queues} q${words.byVisitor} where q.visitor = v.visitor) as last
-      from (select n.name, coalesce((select q.visitor from ${queues} q${words.byVisitor} where q.visitor = n.name),
-        ${by("alias")}, ${by("alias_2")}) as visitor from n limit ${length}) as v
+      from (select n.name, ${visitor} as visitor from n limit ${length}) as v
       where v.visitor is not null`,
   );
 
@@ -40,10 +44,10 @@ export function createPlaces({ words }: Pick<Database, "words">) {
     const names = [...new Set(named.flatMap(namesOf))];
     const known = new Map<string, Pick<Place, "visitor" | "last">>();
     if (names.length > 0) {
-      const rows = await tx.rows<{ name: string; visitor: string; last: number | null }>(
-        select(names),
-        names,
-      );
+      const rows = await tx.rows<{ name: string; visitor: string; last: number | null }>(select(names), [
+        ...names,
+        "% s%",
+      ]);
       for (const { name, visitor, last } of rows) known.set(name, { visitor, last: last ?? 0 });
     }
     return all.map((event) => {

@@ -94,3 +94,45 @@ test("a head that was delivered by hand holds up no other visitor", async () => 
 
   expect(await disk.claim(2)).toMatchObject([{ event: other }]);
 });
+
+test("an event waits for the one with its session, even if another queue has the name of that session", async () => {
+  const disk = diskOf();
+  const [first, behind] = [
+    sample("click", { clickId: "a" }),
+    sample("click", { clickId: "a", sessionId: "s" }),
+  ];
+  const [gone, last] = [
+    sample("click", { sessionId: "t" }),
+    sample("click", { clickId: "b", sessionId: "s" }),
+  ];
+  await disk.append(first, behind, gone);
+  // Two processes leave this behind that have stored two events of a session at the same moment.
+  for (const table of ["events", "queues"])
+    disk.db.exec(`update ${table} set visitor = replace(visitor, ' st', ' ss') where visitor like '% st'`);
+  await disk.append(last);
+
+  const claims = await disk.claim(3);
+  expect(claims).toMatchObject([{ event: first }, { event: gone }]);
+  await disk.settle(claims[1] as DiskClaim, DELIVERED);
+  expect(await disk.claim(1)).toEqual([]);
+  await disk.settle(claims[0] as DiskClaim, DELIVERED);
+  expect(await deliverAll(disk)).toEqual(idsOf([behind, last]));
+});
+
+test("an event with a click id alone waits for the one with that id alone, whatever a session has to do with it", async () => {
+  const disk = diskOf();
+  const [session, click] = [sample("click", { sessionId: "s" }), sample("click", { clickId: "a" })];
+  const [both, last] = [
+    sample("click", { clickId: "a", sessionId: "s" }),
+    sample("payment", { clickId: "a" }),
+  ];
+  await disk.append(session, click, both, last);
+
+  const claims = await disk.claim(3);
+  expect(claims).toHaveLength(2);
+  const claimOf = ({ id }: OutboxEvent) => claims.find(({ event }) => event.id === id) as DiskClaim;
+  await disk.settle(claimOf(session), DELIVERED);
+  expect(await disk.claim(3)).toMatchObject([{ event: both }]);
+  await disk.settle(claimOf(click), DELIVERED);
+  expect(await disk.claim(3)).toMatchObject([{ event: last }]);
+});
