@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { backoffMs } from "../../../src/delivery/when-again.js";
 import { type History, UNTRIED, type Verdict } from "../../../src/outbox/outbox.js";
 import { idsOf, sample, scheduledSample, stranger } from "../../contract/samples.js";
-import { anyCharacter } from "../../helpers/any-character.js";
 import { DELIVERED, diskOf, openDisk, settling } from "../../helpers/disk-store.js";
+import { anyCharacter } from "../../helpers/for-any.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { HOUR_MS } from "../../helpers/times.js";
 

@@ -30,8 +30,8 @@ interface Reading extends FoundSpool {
  * storing it.
  *
  * An event that a full outbox has dropped is stored if there is space by now, and otherwise dropped
- * again. If each drop were noted in its transaction, this could not happen. But a process may end
- * before it emits `dropped`, and then nobody would report the loss.
+ * again. To note each drop in its transaction would prevent that. But if a process ended before it
+ * emitted `dropped`, no process would report the loss.
  *
  * If only a process's thread has ended, and its lock with it, what that process has just reported
  * may be stored here first, and is then a duplicate to it. It sees that its file was deleted, and

@@ -15,9 +15,9 @@ import { lineOf } from "../../../../src/outbox/disk/spool/spool-files.js";
 import { createTakeIn } from "../../../../src/outbox/disk/spool/take-in.js";
 import type { DiskClaim } from "../../../../src/outbox/disk/store/calls.js";
 import { sample, stranger, withData } from "../../../contract/samples.js";
-import { anyCharacter } from "../../../helpers/any-character.js";
 import { DELIVERED, diskOf, someOf } from "../../../helpers/disk-store.js";
 import { FakeClock } from "../../../helpers/fake-clock.js";
+import { anyCharacter } from "../../../helpers/for-any.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 
 const MIB = 1024 * 1024;
