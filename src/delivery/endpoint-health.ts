@@ -1,6 +1,6 @@
 import type { Lane, Unanswered } from "../outbox/outbox.js";
 import type { Endpoint, PauseReason } from "../service/endpoints.js";
-import { FailureStreak, type Outage, type Pause, SavedProbes } from "./outage.js";
+import { FailureStreak, isLossOfAll, type Outage, type Pause, SavedProbes } from "./outage.js";
 import { costlyProbeMs, probeMs } from "./when-again.js";
 
 /** An attempt under way. */
@@ -38,8 +38,7 @@ const FORGOTTEN_MS = 60_000;
 
 /** Chosen: how old may be what this process knows of the others' attempts. */
 const FRESH_MS = 250;
-/** So many lost answers, or so many slow attempts if none was lost yet, are an outage for all. */
-const LOST_ANSWERS = 2;
+/** So many slow attempts are an outage for all, if no answer was lost yet. */
 const SLOW_ATTEMPTS = 3;
 /** For so long after it took an event, a shared endpoint that may cost one gets several at once. */
 const PROVEN_MS = 60_000;
@@ -179,9 +178,9 @@ export class EndpointHealth {
   }
 
   /**
-   * What the processes on this storage show: they risk together what one would. One lost answer
-   * alone is no outage: a service may lose one in ten, and the processes would wait for each other
-   * all the time. Returns whether there is an outage, or was one.
+   * What the processes on this storage show: they risk together what one would. A few lost answers
+   * are no outage: a service may lose one in ten, and the processes would wait for each other all the
+   * time. But while there is one, each keeps it up. Returns whether there is an outage, or was one.
    */
   learn({ heldMs, underWay }: Unanswered, now: number): boolean {
     const before = this.#seenAt;
@@ -189,7 +188,7 @@ export class EndpointHealth {
     const seen = [...this.#seenAt.values()];
     const held = heldMs.map((ms) => now - ms).filter((at) => at > this.#passedAt);
     const slow = seen.filter((at) => at > this.#passedAt && now - at >= this.#patienceMs);
-    if (held.length + slow.length < (held.length > 0 ? LOST_ANSWERS : SLOW_ATTEMPTS)) {
+    if (held.length > 0 ? !this.#isSilent && !isLossOfAll([...held, ...slow]) : slow.length < SLOW_ATTEMPTS) {
       const isOver = this.#outage?.known !== undefined;
       if (isOver) this.#recover(now);
       return isOver;
@@ -220,7 +219,7 @@ export class EndpointHealth {
     // A refusal is no sign of too many requests at once.
     if (reason !== "misconfigured" && reason !== "unauthorized")
       this.#limit = Math.max(1, Math.floor(this.#limit / 2));
-    this.#streak.add({ beganAt: ticket.beganAt, visitor });
+    this.#streak.add({ beganAt: ticket.beganAt, visitor, isCostly });
     const before = this.#outage;
     if (!before && !this.#streak.isOutage(now, isCostly, SLOW_BY * this.#passMs)) return true;
     // New events have probes of their own, which must not delay the probe of the others.
@@ -239,8 +238,9 @@ export class EndpointHealth {
   }
 
   /** The origin was down: the endpoint starts again with one attempt at once. */
-  slowDown(): void {
+  restart(now: number): void {
     this.#limit = 1;
+    this.tryNow(now);
   }
 
   /** A sign of recovery: any event may try at once, unless such a sign has misled lately. */

@@ -147,10 +147,7 @@ export class Health {
     this.#doubtedSince = undefined;
     if (!this.#isDown) return;
     this.#downSince = undefined;
-    for (const endpoint of this.#all) {
-      endpoint.slowDown();
-      endpoint.tryNow(now);
-    }
+    for (const endpoint of this.#all) endpoint.restart(now);
   }
 
   /** Returns whether the origin is down. */

@@ -138,13 +138,8 @@ function retry(ended: EndedAttempt, isOfEvent: boolean, changes: Partial<History
 }
 
 function retryIn({ claim, details, now }: EndedAttempt, inMs: number, changes: Partial<History>): Verdict {
-  const { history } = claim;
-  const next = {
-    ...history,
-    attempts: history.attempts + 1,
-    maybeTaken: mayHaveBeenTaken(claim),
-    triedAt: now,
-  };
+  const attempts = claim.history.attempts + 1;
+  const next = { ...claim.history, attempts, maybeTaken: mayHaveBeenTaken(claim), triedAt: now };
   return { type: "retry", inMs, history: { ...next, ...changes }, because: details().message };
 }
 

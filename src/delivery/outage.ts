@@ -55,31 +55,45 @@ const LONGEST_DOUBT_MS = 1_900;
 const MOST_PATIENCE = 64;
 const FADING = 0.8;
 
+// Chosen: if a service leaves some visitors' events alone unanswered, these come less often than that.
+const LOST_TOGETHER_MS = 15_000;
+const LOST_ANSWERS = 4;
+
+/** Whether answers lost at these times are an outage: four, or two soon after each other. */
+export function isLossOfAll(times: readonly number[]): boolean {
+  const lost = [...times].sort((one, other) => one - other);
+  const isSoon = (at: number, nth: number) => at - (lost[nth - 1] ?? Number.NaN) < LOST_TOGETHER_MS;
+  return lost.length >= LOST_ANSWERS || lost.some(isSoon);
+}
+
 /** The attempts at one endpoint that failed since the last one that it took. */
 export class FailureStreak {
   /** When the first of them began; infinite if there is none. */
   since = Number.POSITIVE_INFINITY;
   #failures = 0;
+  /** When the last attempts began that may have cost an event. */
+  #lostAt: readonly number[] = [];
   // Two are enough to know that no single visitor causes the failures.
   readonly #visitors = new Set<string>();
   /** An outage takes so many times the usual failures: more if an event passed in spite of many. */
   #patience = 1;
 
-  add(failure: { readonly beganAt: number; readonly visitor: string }): void {
+  add(failure: { readonly beganAt: number; readonly visitor: string; readonly isCostly: boolean }): void {
     this.#failures++;
+    if (failure.isCostly) this.#lostAt = [...this.#lostAt, failure.beganAt].slice(-LOST_ANSWERS);
     this.since = Math.min(this.since, failure.beganAt);
     if (this.#visitors.size < 2) this.#visitors.add(failure.visitor);
   }
 
   /**
    * Whether the endpoint takes nothing from different visitors: many attempts failed, or for long
-   * (`longMs`). If each failure costs an event, two are enough.
+   * (`longMs`). If the last one may have cost an event, `isLossOfAll` decides instead of the time.
    */
   isOutage(now: number, isCostly: boolean, longMs: number): boolean {
     const doubtMs = Math.min(SHORTEST_OUTAGE_MS * this.#patience, LONGEST_DOUBT_MS);
     const isLong = now - this.since >= Math.max(doubtMs, longMs);
     const areMany = this.#failures >= FAILURES_OF_AN_OUTAGE * this.#patience;
-    return this.#visitors.size > 1 && (isCostly || isLong || areMany);
+    return this.#visitors.size > 1 && (areMany || (isCostly ? isLossOfAll(this.#lostAt) : isLong));
   }
 
   /** An event was taken. */
@@ -88,6 +102,7 @@ export class FailureStreak {
     const needed = (4 * this.#failures) / FAILURES_OF_AN_OUTAGE;
     this.#patience = clamp(needed, Math.max(1, FADING * this.#patience), MOST_PATIENCE);
     this.#failures = 0;
+    this.#lostAt = [];
     this.since = Number.POSITIVE_INFINITY;
     this.#visitors.clear();
   }

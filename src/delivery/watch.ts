@@ -105,10 +105,8 @@ export function createWatch(health: Health, options: WatchOptions) {
       announced.set(scope, { ...pause, since });
       const { status, message } = details();
       const because = status === undefined ? message : `answered ${status}: ${message}`;
-      journal.paused(scope, {
-        ...{ reason: pause.reason, because },
-        ...{ pausedMs: Math.max(0, now - since), forMs: Math.max(0, pause.until - now) },
-      });
+      const [pausedMs, forMs] = [Math.max(0, now - since), Math.max(0, pause.until - now)];
+      journal.paused(scope, { reason: pause.reason, because, pausedMs, forMs });
     }
   }
 

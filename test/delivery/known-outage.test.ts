@@ -203,19 +203,34 @@ test("an endpoint that has swallowed payments, and answers 500 then, is found ag
   expect(queuedIn(fleet)).toEqual([0, 0, 0]);
 }, 60_000);
 
-test("if the letters of an outage were discarded, 4 processes try one payment each", async () => {
+test("if all but the last two letters of an outage were discarded, 4 processes try no payment; if all were, one each", async () => {
   const { clock, startProcesses, payFor, paymentsSent, end } = startFleet(swallowing, sharedDirectory);
   const fleet = startProcesses(4);
   await payFor(10 * MINUTE_MS, fleet);
   const { deadLetters } = (fleet[0] as Process).outbox;
-  for (const { id } of await deadLetters.list()) await deadLetters.discard(id);
   const before = paymentsSent();
+  const letters = (await deadLetters.list()).map(({ id }) => id);
+  for (const id of letters.slice(0, -2)) await deadLetters.discard(id);
+  await clock.pass(MINUTE_MS);
+  expect(paymentsSent()).toBe(before);
 
+  for (const id of letters.slice(-2)) await deadLetters.discard(id);
   await clock.pass(MINUTE_MS);
 
   expect(paymentsSent() - before).toBeGreaterThan(0);
   expect(paymentsSent() - before).toBeLessThanOrEqual(4);
   await end(fleet);
+});
+
+test("a payment waits for no strangers' whose answers were lost in two other processes, 16 s apart", async () => {
+  const { clock, service, startProcesses, payFor } = startFleet(swallowing);
+  const fleet = startProcesses(3);
+  await payFor(32 * SECOND_MS, fleet.slice(0, 2), 16 * SECOND_MS);
+  service.reply = () => yes;
+  const { id } = await (fleet[2] as Process).pay();
+  await clock.pass(5 * SECOND_MS);
+
+  expect(service.takenAt.has(id)).toBe(true);
 });
 
 test("a slow endpoint that answers costs nothing, and is not paused", async () => {

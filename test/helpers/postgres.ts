@@ -23,20 +23,13 @@ export interface Database<Server extends Address = Address>
   schema: string;
 }
 
-/**
- * Tests that need a PostgreSQL database: one of their own, on a server that all test files share.
- * Skipped if there is no server on this machine, but under CI, where a test that is not run counts
- * as one that fails.
- */
+/** Tests that need a PostgreSQL database. They get theirs as with `describeWithMariaDb`. */
 export function describeWithPostgres(name: string, tests: (database: Database) => void): void {
   // It goes with the server.
   describeWith<Address>(name, tests, { start: () => onShared("postgres", createDatabase) });
 }
 
-/**
- * Tests that need a PostgreSQL server of their own: one that they end, suspend or set up in another
- * way.
- */
+/** Tests that need a PostgreSQL server of their own, as with `describeWithMariaDbServer`. */
 export function describeWithPostgresServer(name: string, tests: (database: Database<Cluster>) => void): void {
   describeWith<Cluster>(name, tests, {
     start: () => startCluster({ fsync: "off", max_connections: 200 }),

@@ -138,22 +138,25 @@ export function testPromises(
   }
 
   /**
-   * Events of one kind, one at each tick, while the service gives some visitors' a bad answer; and
+   * Events of one kind, one at each tick by default, while the service gives some visitors' a bad answer; and
    * payments once a second. Resolves to how long each of both waited, in milliseconds.
    */
   async function waitsBeside(
     bad: Reply,
     kind: EventKind,
-    poison: { atFirst?: number; ticks: number; tickMs: number; every?: number; thenMs?: number },
+    rates: { ticks: number; tickMs: number } & Partial<
+      Record<"atFirst" | "every" | "othersEvery" | "thenMs", number>
+    >,
   ) {
-    const { atFirst = 0, ticks, tickMs, every = Number.POSITIVE_INFINITY, thenMs = 5 * SECOND_MS } = poison;
+    const { atFirst = 0, every = Number.POSITIVE_INFINITY, othersEvery = 1 } = rates;
+    const { ticks, tickMs, thenMs = 5 * SECOND_MS } = rates;
     const { clock, track, waits, settled } = start((call) => (isPoison(call) ? bad : yes));
     for (let n = 0; n < atFirst; n++) await track(kind, `poison-${n}`);
     const events: OutboxEvent[] = [];
     const payments: OutboxEvent[] = [];
     for (let n = 1; n <= ticks; n++) {
       if (n % every === 0) await track(kind, `poison-later-${n}`);
-      events.push(await track(kind));
+      if (n % othersEvery === 0) events.push(await track(kind));
       if (kind !== "payment" && (n * tickMs) % SECOND_MS === 0) payments.push(await track("payment"));
       await clock.pass(tickMs);
     }
@@ -204,6 +207,16 @@ export function testPromises(
         const rates = { atFirst: Math.min(20, many / 4), ticks: rounds, tickMs: MINUTE_MS / 4, every: 1 };
         const { waits } = await waitsBeside(bad, "payment", rates);
         expect(longest(waits)).toBeLessThanOrEqual(5 * SECOND_MS);
+      },
+    );
+
+    it.each(answers.slice(0, kinds).filter(([name]) => mayBeTaken.has(name)))(
+      "%s to payments, and takes others': each of these within 5 s, after three strangers' in a row, too",
+      async (_n, bad) => {
+        const rates = { ticks: rounds, tickMs: 16 * SECOND_MS, every: 1, othersEvery: 3 };
+        const { waits, dead } = await waitsBeside(bad, "payment", rates);
+        expect(longest(waits)).toBeLessThanOrEqual(5 * SECOND_MS);
+        expect(dead.unconfirmed).toBe(rounds);
       },
     );
 

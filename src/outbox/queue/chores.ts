@@ -178,9 +178,8 @@ export function createChores(
         const left = rows.filter(({ head, claimed_by }) => claimed_by !== worker || !underWay.has(head));
         // This process knows that no request for its own claims has left.
         const heads = left.filter(({ claimed_by }) => claimed_by !== worker).map(({ head }) => head);
-        if (heads.length > 0) {
+        if (heads.length > 0)
           await tx.write(`update ${events} set interrupted = 1 where seq in (${marks(heads)})`, heads);
-        }
         await makeReady(tx, left);
       }),
     /**

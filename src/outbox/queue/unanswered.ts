@@ -1,6 +1,5 @@
 import { priorityOf, rowOf } from "../../conversion/kinds.js";
 import { type Endpoint, kindOf } from "../../service/endpoints.js";
-import type { Unanswered } from "../outbox.js";
 import type { Database, Scope } from "./database.js";
 import { CLAIMED, endpointNumber } from "./ranks.js";
 import { DEAD, DONE, inState } from "./rows.js";
@@ -18,7 +17,7 @@ export function createUnanswered(
 ) {
   const { events, queues, now } = database.words;
 
-  return async (endpoint: Endpoint): Promise<Unanswered> => {
+  return async (endpoint: Endpoint) => {
     const kind = kindOf(endpoint);
     const isIts = `${scope.condition} and endpoint = ?`;
     const its = [endpointNumber(endpoint)];

@@ -24,7 +24,7 @@ export interface Statement {
   setReturnArrays?(areArrays: boolean): void;
 }
 
-export type Value = string | number | bigint | null;
+export type Value = string | number | null;
 
 const BUILT_IN = "node:sqlite";
 const PEER = "@photostructure/sqlite";

@@ -1,8 +1,7 @@
-import type { Value } from "../../queue/database.js";
 import { CLAIMED } from "../../queue/ranks.js";
 import { DEAD, marks, QUEUED, SCHEDULED } from "../../queue/rows.js";
 import type { SqliteDatabase } from "../file/dialect.js";
-import type { Database as Connection } from "../file/sqlite.js";
+import type { Database as Connection, Value } from "../file/sqlite.js";
 
 const AT_ONCE = 200;
 

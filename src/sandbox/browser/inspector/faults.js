@@ -67,8 +67,6 @@ function inForce({ mode, since, until }) {
 
 function set(mode) {
   const numberIn = (id) => ($(id).value === "" ? undefined : Number($(id).value));
-  return post("fault", {
-    mode,
-    ...(mode !== "ok" && { forMs: numberIn("duration"), delayMs: numberIn("delay") }),
-  });
+  const times = mode !== "ok" && { forMs: numberIn("duration"), delayMs: numberIn("delay") };
+  return post("fault", { mode, ...times });
 }
