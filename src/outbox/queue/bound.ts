@@ -26,7 +26,7 @@ export function createBound(options: {
     const missing = () => number - space();
     for (const urgency of kindsBelow(kind)) {
       // An event is never less urgent than its kind.
-      const mayHaveOne = () => [...kindsBelow(urgency), urgency].some((each) => counts.queued(each) > 0);
+      const mayHaveOne = () => [...kindsBelow(urgency), urgency].some((lesser) => counts.queued(lesser) > 0);
       while (missing() > 0 && mayHaveOne()) {
         const gone = await shed(events, urgency, missing());
         // All are claimed, or another process removed them first.

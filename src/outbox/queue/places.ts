@@ -25,12 +25,12 @@ export function createPlaces({ words }: Pick<Database, "words">) {
   const by = (column: "alias" | "alias_2") =>
     `(select min(e.visitor) from ${events} e${words.byAlias(column)}
       where e.state = ${QUEUED} and e.${column} is not null and e.${column} = n.name)`;
-  const own = `(select q.visitor from ${queues} q${words.byVisitor} where q.visitor = n.name)`;
+  const byKey = `(select q.visitor from ${queues} q${words.byVisitor} where q.visitor = n.name)`;
   const aliased = `${by("alias")}, ${by("alias_2")}`;
   // If two processes have stored two events of a session at the same moment, one may be in another
   // queue than that of the session's name, which may have none any more. `% s%` is any session's name:
   // no id has a space.
-  const visitor = `case when n.name like ? then coalesce(${aliased}, ${own}) else coalesce(${own}, ${aliased}) end`;
+  const visitor = `case when n.name like ? then coalesce(${aliased}, ${byKey}) else coalesce(${byKey}, ${aliased}) end`;
   // With a limit, a planner looks for each visitor once.
   const select = forLength(
     ({ length }) => `with n (name) as (${words.list(length)})

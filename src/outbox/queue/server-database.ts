@@ -126,7 +126,7 @@ export function openServer(server: Server, options: { readonly migrate: boolean 
   const database: Database = {
     words: server.words,
     rows: (...select) =>
-      repeatWhereLost(() => prepared(() => on((each) => server.read(each, ...select))), isLost) as never,
+      repeatWhereLost(() => prepared(() => on((client) => server.read(client, ...select))), isLost) as never,
     write: (...asked) => repeatWhereLost(() => database.transaction((tx) => tx.write(...asked)), isLost),
     transaction: (work, { isPatient } = { isPatient: true }) =>
       prepared(() => inTransaction(work, isPatient)),

@@ -27,8 +27,8 @@ export function createOwners(
 
   /** Until when the leases of other processes last. */
   const leasesOfOthers = () =>
-    database.rows<{ other: string; until: number }>(
-      `select claimed_by as other, max(due_at) as until from ${queues}
+    database.rows<{ holder: string; until: number }>(
+      `select claimed_by as holder, max(due_at) as until from ${queues}
        where ${isClaimed()} and claimed_by <> ? group by claimed_by`,
       [...destinations(), owner],
     );
@@ -40,20 +40,20 @@ export function createOwners(
      */
     async endKilled(): Promise<void> {
       const seen: typeof silent = new Map();
-      for (const { other, until } of await leasesOfOthers()) {
-        if (!locks?.hasEnded(other)) continue;
-        const lease = `${other} ${until}`;
+      for (const { holder, until } of await leasesOfOthers()) {
+        if (!locks?.hasEnded(holder)) continue;
+        const lease = `${holder} ${until}`;
         const looks = silent.get(lease) ?? 0;
         seen.set(lease, looks + 1);
         if (looks < LOOKS_WITHOUT_LOCK) continue;
         const end = `update ${queues} set due_at = 0 where ${isClaimed()} and claimed_by = ?`;
-        await database.write(end, [...destinations(), other]);
+        await database.write(end, [...destinations(), holder]);
       }
       silent = seen;
     },
     /** Removes the locks of ended processes that have no claims. */
     async removeLocks(): Promise<void> {
-      locks?.removeEnded((await leasesOfOthers()).map(({ other }) => other));
+      locks?.removeEnded((await leasesOfOthers()).map(({ holder }) => holder));
     },
     /** Counts looks anew: a disk that failed this process may have refused others their renewals. */
     forgetWhatWasSeen(): void {

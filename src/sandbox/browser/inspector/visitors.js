@@ -83,7 +83,7 @@ function Entry(entry) {
       : kind === "payment"
         ? amount(entry.leadValue)
         : entry.customerName || customerEmail;
-  const others = kind === "click" || [headline, entry.visitor].includes(customerEmail) ? "" : customerEmail;
+  const address = kind === "click" || [headline, entry.visitor].includes(customerEmail) ? "" : customerEmail;
   return html`
     <div class="entry">
       <p>
@@ -91,7 +91,7 @@ function Entry(entry) {
         ${request && html`<a href=${`request?id=${request}`} target="request">request ${request}</a>`}
       </p>
       <p class="quiet">
-        ${others && html`${foreign(others)} `}
+        ${address && html`${foreign(address)} `}
         ${customerId && html`customer ${foreign(customerId, "code")} `}
         ${kind === "click" && entry.clickId && html`click id ${foreign(entry.clickId, "code")} `}
         ${kind === "click" && entry.sessionId && html`session id ${foreign(entry.sessionId, "code")} `}
