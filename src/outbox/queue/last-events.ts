@@ -22,9 +22,9 @@ type Row = EventRow & Readonly<Record<"head" | "turn" | "due_at", number | null>
 
 /** The events reported last, scheduled ones too, newest first. */
 export async function lastEventsIn(database: Database, limit: number): Promise<LastEvent[]> {
-  const { events, queues } = database.words;
+  const { events, queues, now } = database.words;
   const rows = await database.rows<Row>(
-    `select q.head, q.turn, q.due_at, e.*
+    `select q.head, case when q.due_at > ${now} then q.turn end as turn, q.due_at, e.*
      from ${events} e left join ${queues} q on q.visitor = e.visitor order by e.seq desc limit ${limit}`,
   );
   return rows.map((row) => {

@@ -25,9 +25,9 @@ export function createPersonal(
   options: { counts: Counts; scope: Scope; ends: Ends; queues: ReturnType<typeof createQueues> },
 ): PersonalStorage & { page(after: number): Promise<Page> } {
   const { counts, scope, ends, queues } = options;
-  const { events, queues: table } = database.words;
-  const isUnderWay = `exists (
-    select 1 from ${table} q where q.visitor = e.visitor and q.head = e.seq and q.turn = ${CLAIMED})`;
+  const { events, queues: table, now } = database.words;
+  const isUnderWay = `exists (select 1 from ${table} q
+    where q.visitor = e.visitor and q.head = e.seq and q.turn = ${CLAIMED} and q.due_at > ${now})`;
 
   /** A page, in the order of their numbers, which stay the same. */
   async function page(after: number): Promise<Page> {
@@ -55,13 +55,12 @@ export function createPersonal(
         const unqueued = `select seq from ${events} where ${isFound} and state <> ${QUEUED}`;
         // Waits until events that are getting places have them.
         await queues.lockEvents(tx, seqsOf(await tx.rows(unqueued, values)));
-        const rows = await tx.rows(`select seq, id, visitor from ${events} where ${isFound}`, values);
+        const rows = await tx.rows(`select visitor from ${events} where ${isFound}`, values);
         const locked = await queues.lock(tx, rows);
-        const underWay = [...locked.values()].filter((queue) => queue.claimed_by).map(({ head }) => head);
         // It says nothing about its endpoint: see unanswered.ts.
         const reason = `case state when ${SCHEDULED} then 'cancelled' else 'erased' end`;
-        const erased = rows.filter(({ seq }) => !underWay.includes(seq));
-        const number = await ends.forget(tx, erased, reason);
+        const erased = `select seq, id from ${events} e where ${isFound} and not ${isUnderWay}`;
+        const number = await ends.forget(tx, await tx.rows(erased, values), reason);
         await queues.refresh(tx, locked);
         return number;
       });

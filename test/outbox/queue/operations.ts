@@ -240,6 +240,21 @@ export function testOperations<Pool>(
     expect(await outbox.cancel(reportedLater.id)).toBe("cancelled");
   });
 
+  test("erases what a killed process had under way, once its lease is over", async () => {
+    const outbox = await create();
+    outbox.bind(DESTINATION);
+    await outbox.add(sampleOf("bob@shop.example", "payment"));
+    for (const [dueAt, erased, state] of [
+      [Date.now() + LONG_MS, 0, "under-way"],
+      [Date.now() - LONG_MS, 1, "known"],
+    ]) {
+      await sql(`update $t.queues set turn = 101, claimed_by = 'another', due_at = ${dueAt}`);
+      expect(await outbox.erase({ email: "bob@shop.example" })).toBe(erased);
+      expect(await outbox.last(1)).toMatchObject([{ state }]);
+    }
+    expect(await outbox.look()).toMatchObject({ queued: 0 });
+  });
+
   test("a process knows of payments that another one has held without an answer, until one is delivered", async () => {
     const death = { attempts: 1, reason: "unconfirmed" } as const;
     await using stage = await Stage.open(() => create());
