@@ -22,6 +22,9 @@ const flag = (usual: boolean) => z._default(z.boolean("must be true or false"), 
 const policy = (usual: AmbiguousPolicy) =>
   z._default(z.enum(["retry", "hold"], 'must be "retry" or "hold"'), usual);
 
+/** The default of `session`. */
+export const SESSION_COOKIE = "svc_session_id";
+
 // RFC 6265, section 4.1.1.
 const aCookie = "must be a cookie's name";
 const cookieName = z.string(aCookie).check(z.regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/, aCookie));
@@ -146,7 +149,7 @@ export function readConfig(given: AffiliateOptions): Config {
     schemaFor({ allowInsecure: allowInsecure === true, delivers }),
     delivers ? options : { ...options, delivery: undefined, outbox: outbox ?? memoryOutbox() },
   );
-  const { cookiePrefix = "", session = "svc_session_id" } = read;
+  const { cookiePrefix = "", session = SESSION_COOKIE } = read;
   return Object.freeze({
     ...read,
     delivers,

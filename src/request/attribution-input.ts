@@ -43,7 +43,7 @@ export function attributionFrom(given: unknown, onNoId: OnNoId): Attribution | I
 /** The ids, or what is wrong. */
 function idsIn(given: unknown, onNoId: OnNoId): Attribution | string {
   if (given === undefined || given === null) return {};
-  if (typeof given !== "object" || Array.isArray(given)) return `got ${shown(given)}`;
+  if (typeof given !== "object" || (Symbol.iterator in given && !hasIds(given))) return `got ${shown(given)}`;
   const mend = hasIds(given) ? undefined : mendOf(given);
   if (mend) return mend;
   const { clickId, sessionId } = given as Record<string, unknown>;

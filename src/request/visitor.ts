@@ -155,12 +155,7 @@ export class Visitor implements RequestAffiliate {
   }
 
   /** `attribution` is what was known when the handler began. */
-  report(
-    kind: EventKind,
-    input: unknown,
-    options?: TrackOptions,
-    attribution = this.snapshot(),
-  ): Promise<Receipt> {
+  report(kind: EventKind, input: unknown, options?: TrackOptions, attribution = this.snapshot()) {
     const { config, track, safeToFreeze } = this.#context;
     this.reportAhead();
     this.#reported.add(kind);
@@ -177,7 +172,8 @@ export class Visitor implements RequestAffiliate {
   /** Keeps a click until `reportAhead`, or until just before anything else is reported. */
   keepAhead(click: Click): void {
     const attribution = this.snapshot();
-    this.#ahead.push(() => void this.report("click", click, {}, attribution));
+    // A session that is mounted below is known by then.
+    this.#ahead.push(() => void this.report("click", click, {}, { ...this.snapshot(), ...attribution }));
   }
 
   reportAhead(): void {
@@ -244,6 +240,8 @@ export class Visitor implements RequestAffiliate {
       return isVisitorId(id) ? id : undefined;
     }
     const ofCookie = sessionCookie && this.#cookie(sessionCookie);
+    // Signed by express-session, which would take it for a login.
+    if (ofCookie?.startsWith("s:")) return loginSessionId(ofCookie.slice(2, ofCookie.lastIndexOf(".")));
     return ofCookie ?? (session ? undefined : this.#expressSession());
   }
 

@@ -50,6 +50,8 @@ describe("an attribution that a host passes", () => {
     ["text that is cut off", '{"clickId":"c1', 'got "{\\"clickId\\":\\"c1" (string)'],
     ["text of text", JSON.stringify(text), `got ${JSON.stringify(text)} (string)`],
     ["a list", [ids], "got an array"],
+    ["a Map, such as Mongoose's", new Map(Object.entries(ids)), "got an object"],
+    ["a column of bytes", Buffer.from(text), "got an object"],
     ["a function", () => ids, "got a function"],
     ["an id of another type", { clickId: 42 }, "its `clickId` must be an id, got 42 (number)"],
     ["an empty id", { ...ids, sessionId: "" }, 'its `sessionId` must be an id, got "" (string)'],

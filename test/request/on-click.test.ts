@@ -180,19 +180,22 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect([cookiesOf(head), cookiesOf(posted), (await clicks()).length]).toEqual([[], [], 1]);
   });
 
-  it("sets both ids anew with each click, so that they end together and none was planted", async () => {
-    const { visit, clicks } = await landing();
-    const Cookie = "svc_session_id=planted; svc_click_id=planted-too";
-    const response = await visit("/?ref=ALICE", { Cookie });
-    expect(cookieNamesOf(response)).toEqual(["svc_click_id", "svc_session_id"]);
-    const later = await visit("/?ref=BOB", { Cookie: sentBack(response) });
-    expect(cookieNamesOf(later)).toEqual(["svc_click_id", "svc_session_id"]);
-    const ids = [response.body, later.body].flatMap(({ clickId, sessionId }) => [clickId, sessionId]);
-    expect(new Set([...ids, "planted", "planted-too"]).size).toBe(6);
-    expect(await clicks()).toMatchObject([response.body, later.body]);
-    // When the first click's cookies have ended, the later one's are all that a payment needs.
-    expect((await visit("/", { Cookie: sentBack(later) })).body).toEqual(later.body);
-  });
+  it.each([{}, { session: "svc_session_id" }])(
+    "sets both ids anew with each click, so that they end together and none was planted, with %j",
+    async (options) => {
+      const { visit, clicks } = await landing({}, options);
+      const Cookie = "svc_session_id=planted; svc_click_id=planted-too";
+      const response = await visit("/?ref=ALICE", { Cookie });
+      expect(cookieNamesOf(response)).toEqual(["svc_click_id", "svc_session_id"]);
+      const later = await visit("/?ref=BOB", { Cookie: sentBack(response) });
+      expect(cookieNamesOf(later)).toEqual(["svc_click_id", "svc_session_id"]);
+      const ids = [response.body, later.body].flatMap(({ clickId, sessionId }) => [clickId, sessionId]);
+      expect(new Set([...ids, "planted", "planted-too"]).size).toBe(6);
+      expect(await clicks()).toMatchObject([response.body, later.body]);
+      // When the first click's cookies have ended, the later one's are all that a payment needs.
+      expect((await visit("/", { Cookie: sentBack(later) })).body).toEqual(later.body);
+    },
+  );
 
   it.each([{}, { signed: "a secret of 16 bytes" }])(
     "leaves a cookie that `session` names to a host that sets it, with %j",
@@ -217,6 +220,14 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     for (const nth of [0, 1])
       expect(cookieNamesOf(await own.visit(`/?ref=A${nth}&nth=${nth}`))).toEqual(["svc_click_id"]);
     expect((await own.clicks()).map(({ sessionId }) => sessionId)).toEqual(ids);
+  });
+
+  it("has the session id that `session` finds only below `onClick`", async () => {
+    const options = { session: (req: Request) => req.res?.get("X-Visitor") };
+    const { app, tracker, visit, clicks } = await landing({}, options);
+    app.get("/below", tracker.onClick(), hello({ "X-Visitor": "v-1" }));
+    await visit("/below?ref=ALICE");
+    expect(await clicks()).toMatchObject([{ sessionId: "v-1" }]);
   });
 
   it("sets cookies that no script reads with `signed`, and that no subdomain can set with `cookiePrefix`", async () => {

@@ -210,6 +210,11 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     },
   );
 
+  it("takes a digest of an express-session whose cookie `session` names, too", async () => {
+    const { peek } = await appWith({ session: "connect.sid" });
+    expect(await peek("connect.sid=s%3Aan.id.signature")).toEqual({ sessionId: loginSessionId("an.id") });
+  });
+
   it("asks for the referral of a login session, also of its snapshot and of `attributionOf`", async () => {
     const { tracker, posted, received } = await trackerWithService({}, ({ method }) =>
       method === "GET" ? { hasAffiliate: false } : { success: true },
