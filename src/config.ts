@@ -22,9 +22,6 @@ const flag = (usual: boolean) => z._default(z.boolean("must be true or false"), 
 const policy = (usual: AmbiguousPolicy) =>
   z._default(z.enum(["retry", "hold"], 'must be "retry" or "hold"'), usual);
 
-/** The default of `session`. */
-export const SESSION_COOKIE = "svc_session_id";
-
 // RFC 6265, section 4.1.1.
 const aCookie = "must be a cookie's name";
 const cookieName = z.string(aCookie).check(z.regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/, aCookie));
@@ -107,12 +104,11 @@ const schemaFor = ({ allowInsecure, delivers }: { allowInsecure: boolean; delive
     ),
   } satisfies SchemaOf<AffiliateOptions & { readonly delivery?: DeliverySettings | undefined }>);
 
+type Read = z.output<ReturnType<typeof schemaFor>>;
+
 /** The options of `affiliate()`, checked, with defaults, secrets wrapped. */
 export type Config = Readonly<
-  Omit<
-    z.output<ReturnType<typeof schemaFor>>,
-    "baseUrl" | "apiKey" | "outbox" | "logger" | "proxy" | "signed"
-  > & {
+  Omit<Read, "baseUrl" | "apiKey" | "outbox" | "logger" | "proxy" | "signed"> & {
     baseUrl: URL;
     proxy: OutgoingProxy | undefined;
     signed: Signatures | undefined;
@@ -149,7 +145,7 @@ export function readConfig(given: AffiliateOptions): Config {
     schemaFor({ allowInsecure: allowInsecure === true, delivers }),
     delivers ? options : { ...options, delivery: undefined, outbox: outbox ?? memoryOutbox() },
   );
-  const { cookiePrefix = "", session = SESSION_COOKIE } = read;
+  const { cookiePrefix = "", session = "svc_session_id" } = read;
   return Object.freeze({
     ...read,
     delivers,

@@ -43,7 +43,8 @@ export async function startPage(Page, first, lookAtServer, everyMs) {
 
 /** The server's answer. Throws what it says if it refuses. */
 export async function ask(path, request) {
-  const answer = await fetch(path, request).catch(() => {
+  // Not by the address of the page, which may have a password: browsers fetch none of these.
+  const answer = await fetch(new URL(path, location.origin + location.pathname), request).catch(() => {
     throw new Error("The server does not answer.");
   });
   const body = await answer.json().catch(() => {

@@ -163,8 +163,10 @@ export function createJournal(parts: {
     },
     dead(event: OutboxEvent, death: Death) {
       end(event);
-      const { reason, code = "", message = "" } = death;
-      emit("dead", () => ({ ...noticeOf(event), ...death, ...(message && { message: shown(message) }) }));
+      const { reason } = death;
+      const [code, message] = [shown(death.code ?? ""), shown(death.message ?? "")];
+      const words = { ...(code && { code }), ...(message && { message }) };
+      emit("dead", () => ({ ...noticeOf(event), ...death, ...words }));
       const because = `${reason} ${code} ${message}`.trimEnd();
       const says = `${reason} ${death.status} ${wordsOf(message)}`;
       warn("dead", `${nameOf(event)} is now a dead letter: ${because}`, says);

@@ -83,9 +83,10 @@ export function createDurable<C extends Claim>(
 
   function counts(): OutboxCounts {
     const problem = fallback.problem ?? spoolProblem;
-    const { queued, oldest, ...rest } = storage.counts();
+    const { queued, oldest, byKind, ...rest } = storage.counts();
     return {
       ...rest,
+      ...(byKind && !problem && { byKind }),
       queued: queued + fallback.length,
       oldest: oldest ?? fallback.oldest,
       ...(problem && { trouble: problem.message }),

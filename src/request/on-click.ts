@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Request, RequestHandler, Response } from "express";
 import * as z from "zod/mini";
-import { SESSION_COOKIE } from "../config.js";
 import { A_REFERENCE } from "../conversion/reference.js";
 import type { Journal } from "../journal/journal.js";
 import type { SkipReason } from "../journal/notices.js";
@@ -94,7 +93,7 @@ export function createOnClick(context: RequestContext) {
 
     /** A cookie that the option `session` names may be the login's: replaced, it would log people out. */
     function isCookieOfHost(req: Request, name: string): boolean {
-      const isNamed = config.session !== undefined && config.session !== SESSION_COOKIE;
+      const isNamed = (config.session ?? "svc_session_id") !== "svc_session_id";
       return isNamed && cookiesNamed(req, name).some((value) => !value.startsWith(SESSION_ID_PREFIX));
     }
 

@@ -107,6 +107,4 @@ export type EndpointName = "click" | "registration" | "registrationLead" | "paym
 export const endpointNames = Object.keys(endpoints) as [EndpointName, ...EndpointName[]];
 
 /** A valid request's body. */
-export type RequestTo<Name extends Exclude<EndpointName, "status">> = z.infer<
-  (typeof endpoints)[Name]["request"]
->;
+export type RequestTo<N extends Exclude<EndpointName, "status">> = z.infer<(typeof endpoints)[N]["request"]>;

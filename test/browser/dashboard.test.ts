@@ -132,6 +132,13 @@ describeInChromium("the dashboard", ({ openPage }) => {
     await expect.poll(body).toEqual(["unreported: a wrapped handler answered, and returned no payment\t2"]);
   });
 
+  test("says that events were dropped, also at an address with a password", async () => {
+    const { tracker, url } = await startHost();
+    await tracker.trackPayment({ ...order, paymentId: "wrong", leadValue: -1 }, { sessionId: "s1" });
+    const page = await open(url.replace("//", "//operator:secret@"));
+    await page.getByText("1 event dropped since this process started").waitFor();
+  });
+
   test("sends nothing again if the reader cancels, and gives the focus back", async () => {
     const { tracker, service, page, asked } = await openBusyDay(false);
     const retry = letter(page, "order-1043").getByRole("button", { name: "Retry…" });

@@ -89,12 +89,13 @@ it("a line about one event names it as the host does, and by its id; a notice `d
   journal.emitter.on("dropped", (notice) => dropped.push(notice as (typeof dropped)[number]));
   const registration = makeEvent("registration", { sessionId: "s" }, 7);
   const click = makeEvent("click", { sessionId: "s" }, 3);
-  journal.dead(payment, { reason: "rejected", attempts: 1, code: "422", message: "no" });
+  journal.emitter.on("dead", (notice) => expect(Object(notice).code).toBe("with a***@shop.example"));
+  journal.dead(payment, { reason: "rejected", attempts: 1, code: "with ada@shop.example", message: "no" });
   journal.dropped("registration", "full", { event: registration });
   journal.dropped("click", "visitor-full", { event: click });
   journal.dropped("click", "dead-letters-full", { event: click });
   expect(lines.map(({ level, text }) => `${level}: ${text}`)).toEqual([
-    `warn: the payment "1" (${payment.id}) is now a dead letter: rejected 422 no`,
+    `warn: the payment "1" (${payment.id}) is now a dead letter: rejected with a***@shop.example no`,
     `warn: the registration "7" (${registration.id}) was dropped: the outbox is full, and a more urgent event came`,
     `warn: the click (${click.id}) was dropped: too many clicks of its visitor wait, and a newer one came`,
     `warn: the click (${click.id}) was dropped: it was a dead letter, of which the outbox keeps no more, and a newer one came`,

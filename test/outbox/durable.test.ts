@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { OutboxCounts } from "../../src/outbox/counts.js";
 import type { DurableStorage } from "../../src/outbox/durable.js";
 import { type Claim, UNTRIED } from "../../src/outbox/outbox.js";
 import { sample } from "../contract/samples.js";
@@ -37,6 +38,19 @@ test("an observer gets the event that the storage has shed before there was an o
   expect(told).toEqual([[shed, "full"]]);
   await outbox.close();
   await expect(outbox.add(shed)).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_CLOSED" });
+});
+
+test("an outbox does not say how many of each kind wait while some wait in memory", async () => {
+  const byKind = { payment: { queued: 1, oldest: 0 } } as Required<OutboxCounts>["byKind"];
+  const { outbox } = overStorage({
+    counts: () => ({ queued: 1, oldest: 0, byKind, dead: { rejected: 0, unconfirmed: 0, expired: 0 } }),
+    append: () => Promise.reject(new Error("the disk fails")),
+  });
+  expect(outbox.counts()).toMatchObject({ byKind });
+  await outbox.add(sample("payment"));
+  expect(outbox.counts()).toMatchObject({ queued: 2, trouble: "the disk fails" });
+  expect(outbox.counts().byKind).toBeUndefined();
+  await outbox.close();
 });
 
 /** An outbox whose one event is delivered. Returns the verdicts that listeners get, too. */

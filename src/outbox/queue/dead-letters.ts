@@ -6,7 +6,7 @@ import { UNTRIED } from "../outbox.js";
 import type { Chores } from "./chores.js";
 import { type Counts, changeOf } from "./counts.js";
 import type { Database, Scope } from "./database.js";
-import { contentsOf, DEAD, dataOf, type EventRow, eventOf, inState, marks } from "./rows.js";
+import { contentsOf, DEAD, dataOf, type EventRow, eventOf, historyOf, inState, marks } from "./rows.js";
 import type { Ends } from "./settle.js";
 
 const REVIVED_AT_ONCE = 50;
@@ -128,7 +128,8 @@ export function createDeadLetters(
       return found.map((row) => {
         const data = dataOf(row);
         const { id, destination, kind, createdAt, data: event } = eventOf(row, data ?? {});
-        const death = { reason: row.reason as DeathReason, attempts: 0, ...objectFromJson(row.death ?? "") };
+        const { attempts } = historyOf(row) ?? UNTRIED;
+        const death = { reason: row.reason as DeathReason, attempts, ...objectFromJson(row.death ?? "") };
         const letter = { id, destination, kind, createdAt, event, ...death, diedAt: row.at_ms };
         return data ? letter : { ...letter, unreadable: true };
       });

@@ -190,7 +190,7 @@ export function createQueue(
         );
         if (rows.length === 0) return 0;
         const locked = await queues.lock(tx, rows);
-        await ends.bury(tx, rows, { ...HELD, attempts: 0 });
+        await ends.bury(tx, rows, HELD);
         await queues.refresh(tx, locked);
         return rows.length;
       }),

@@ -26,10 +26,8 @@ export function createQueues({ words }: Pick<Database, "words">) {
   const firsts = `select q.visitor, ${PRIORITIES.map(firstOf).join(", ")} from ${queues} q${words.byVisitor}`;
 
   const lock = forLength(
-    (
-      visitors,
-    ) => `select visitor, head, urgency, endpoint, has_more, claimed_by from ${queues}${words.byVisitor}
-      where visitor in (${marks(visitors)}) order by visitor${words.forUpdate}`,
+    (visitors) => `select visitor, head, urgency, endpoint, has_more, claimed_by
+      from ${queues}${words.byVisitor} where visitor in (${marks(visitors)}) order by visitor${words.forUpdate}`,
   );
   const remove = forLength((visitors) => `delete from ${queues} where visitor in (${marks(visitors)})`);
 

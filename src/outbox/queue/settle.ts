@@ -9,8 +9,8 @@ import { asciiJson, DEAD, DONE, type EventRow, forLength, marks, QUEUED, seqsOf 
 
 export type Ends = ReturnType<typeof createEnds>;
 
-/** How an event ended, or the verdict that says so. */
-type AnyDeath = Death & { readonly type?: "dead" };
+/** How an event ended, or the verdict that says so. Without `attempts`, its history has them. */
+type AnyDeath = Omit<Death, "attempts"> & { readonly type?: "dead"; readonly attempts?: number };
 
 /** What the column `death` has. */
 export function deathOf({ type: _, ...death }: AnyDeath): string {

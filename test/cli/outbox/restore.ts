@@ -52,11 +52,11 @@ export function testRestore({ open, where, refuses, backUp }: Restorable): void 
       stage.delivery.capacity = 1;
       stage.start();
       await stage.add(payment, later);
-      const { settle } = await stage.delivery.next();
+      const { live, settle } = await stage.delivery.next();
       const refused = { code: 1, out: "", err: expect.stringMatching(refuses) };
       expect(await outbox([...where(), "hold"])).toEqual(refused);
       stage.delivery.capacity = -1;
-      settle({ type: "release" });
+      settle({ type: "retry", inMs: 0, history: { ...live.history, attempts: 2, triedAt: 1 } });
     }
     const held = "ok      1 payment held: look them up in the service, then retry or discard each";
     await expect.poll(async () => (await outbox([...where(), "hold"])).out).toBe(held);
@@ -67,7 +67,7 @@ export function testRestore({ open, where, refuses, backUp }: Restorable): void 
     expect(await stage.delivery.deliverNext()).toBe(later.id);
     await stage.empty();
     const [letter] = await stage.outbox.deadLetters.list();
-    expect(letter).toMatchObject({ id: payment.id, reason: "unconfirmed", code: "ERR_HELD", attempts: 0 });
+    expect(letter).toMatchObject({ id: payment.id, reason: "unconfirmed", code: "ERR_HELD", attempts: 2 });
     expect(await stage.outbox.deadLetters.retry(payment.id)).toBe(true);
     expect((await stage.delivery.next()).live.history.maybeTaken).toBe(true);
   });

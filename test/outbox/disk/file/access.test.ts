@@ -29,19 +29,22 @@ function expectRefusal(directory: string, words: string): void {
 
 const FILES = ["outbox.db", "outbox.db-wal", "outbox.db-shm"];
 
-test("the disk outbox takes their rights from others, of a directory that holds nothing else, and of its files", async () => {
-  const directory = scratchDirectory();
-  const before = openDisk(directory);
-  await before.append(sample("payment"));
-  chmodSync(directory, 0o777);
-  for (const name of FILES) chmodSync(join(directory, name), 0o666);
+test.each([0o666, 0o400])(
+  "the disk outbox takes their rights from others, of a directory that holds nothing else, and of its files, and gives itself those that it needs: %i",
+  async (mode) => {
+    const directory = scratchDirectory();
+    const before = openDisk(directory);
+    await before.append(sample("payment"));
+    chmodSync(directory, 0o777);
+    for (const name of FILES) chmodSync(join(directory, name), mode);
 
-  await open(directory).add(sample("payment"));
+    await open(directory).add(sample("payment"));
 
-  expect(modeOf(directory)).toBe(0o700);
-  for (const name of FILES) expect(modeOf(join(directory, name))).toBe(0o600);
-  before.close();
-});
+    expect(modeOf(directory)).toBe(0o700);
+    for (const name of FILES) expect(modeOf(join(directory, name))).toBe(0o600);
+    before.close();
+  },
+);
 
 test("the disk outbox leaves a directory as it is that holds other things, if others cannot write", async () => {
   const directory = scratchDirectory();
