@@ -10,7 +10,7 @@
  */
 import { sample, stranger } from "../test/contract/samples.js";
 import { type Kind, kindFrom, type Opened, open, startServer } from "./outboxes/server.js";
-import { allHold, exactly, figures, secondsUntil } from "./shared/figures.js";
+import { allHold, exactly, secondsUntil } from "./shared/figures.js";
 import { deliverMany, reportMany } from "./shared/load.js";
 import { commandLine } from "./shared/options.js";
 
@@ -23,11 +23,7 @@ const MOST_WAITING = 2_000;
 // several.
 const LEAST_MIB: Record<Kind, number> = { postgres: 2, mysql: 8 };
 
-interface Measured {
-  readonly seconds: number;
-  readonly queuesMiB: number;
-  readonly eventsMiB: number;
-}
+type Measured = Awaited<ReturnType<typeof sizesOf>> & { readonly seconds: number };
 
 for (const kind of kinds) if (!(await prove(kind, options))) process.exitCode = 1;
 
@@ -67,13 +63,11 @@ async function prove(kind: Kind, { events, rounds, visitors }: typeof options): 
   const [first, last] = [measured[0], measured.at(-1)] as [Measured, Measured];
   const times = measured.map(({ seconds }) => seconds);
   return allHold(
-    figures(
-      ["events dropped", counts.dropped, { atMost: 0 }],
-      ["events delivered", delivered, exactly(reported)],
-      ["the slowest round, in times of the fastest", Math.max(...times) / Math.min(...times), { atMost: 3 }],
-      ["queues", last.queuesMiB, { unit: "MiB", atMost: 2 * Math.max(LEAST_MIB[kind], first.queuesMiB) }],
-      ["events", last.eventsMiB, { unit: "MiB", atMost: 2 * rounds * first.eventsMiB }],
-    ),
+    ["events dropped", counts.dropped, { atMost: 0 }],
+    ["events delivered", delivered, exactly(reported)],
+    ["the slowest round, in times of the fastest", Math.max(...times) / Math.min(...times), { atMost: 3 }],
+    ["queues", last.queuesMiB, { unit: "MiB", atMost: 2 * Math.max(LEAST_MIB[kind], first.queuesMiB) }],
+    ["events", last.eventsMiB, { unit: "MiB", atMost: 2 * rounds * first.eventsMiB }],
   );
 }
 

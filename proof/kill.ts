@@ -30,7 +30,7 @@ import {
   type Said,
 } from "./kill/shop.js";
 import type { Server } from "./outboxes/server.js";
-import { allHold, figures, secondsUntil } from "./shared/figures.js";
+import { allHold, secondsUntil } from "./shared/figures.js";
 import { commandLine } from "./shared/options.js";
 import { scratch } from "./shared/scratch.js";
 import { answer, fateOf, startService } from "./shared/service.js";
@@ -44,10 +44,8 @@ const SLOW_MS = 300;
 const KILLS_BETWEEN_STOPS = 6;
 const STOPPED_MS = LEASE_MS + 2_000;
 
-const {
-  options: { outbox, kills },
-  words,
-} = commandLine({ outbox: "disk", kills: 20 });
+const { options, words } = commandLine({ outbox: "disk", kills: 20 });
+const { outbox, kills } = options;
 await proveEach(outbox, words, runShop, prove);
 
 interface Shop {
@@ -192,23 +190,21 @@ async function prove(kind: Place["kind"], server: Server | undefined): Promise<b
   // A server that is restarted also costs leases.
   const cutShort = (killed + stopped + (server ? SHOPS : 0)) * CONCURRENCY;
   return allHold(
-    figures(
-      ["shops killed", killed],
-      ["shops stopped", stopped],
-      ["events answered", safe.size, { atLeast: 1 }],
-      ["events at the service", arrived],
-      ["requests refused", conduct.refused],
-      ["requests cut off", conduct.cutOff],
-      ["events still queued", queued, { atMost: 0 }],
-      ["events lost", lost, { atMost: 0 }],
-      ["events out of order", outOfOrder, { atMost: 0 }],
-      ["payments twice", paymentsTwice, { atMost: 0 }],
-      ["others twice, with the same key", othersTwice],
-      ["payments held: interrupted", interrupted, { atMost: cutShort }],
-      ["payments held: without an answer", held.length - interrupted, { atMost: conduct.cutOff }],
-      ["other dead letters", letters.length - held.length, { atMost: 0 }],
-      ["unexpected", errors.length, { atMost: 0 }],
-    ),
+    ["shops killed", killed],
+    ["shops stopped", stopped],
+    ["events answered", safe.size, { atLeast: 1 }],
+    ["events at the service", arrived],
+    ["requests refused", conduct.refused],
+    ["requests cut off", conduct.cutOff],
+    ["events still queued", queued, { atMost: 0 }],
+    ["events lost", lost, { atMost: 0 }],
+    ["events out of order", outOfOrder, { atMost: 0 }],
+    ["payments twice", paymentsTwice, { atMost: 0 }],
+    ["others twice, with the same key", othersTwice],
+    ["payments held: interrupted", interrupted, { atMost: cutShort }],
+    ["payments held: without an answer", held.length - interrupted, { atMost: conduct.cutOff }],
+    ["other dead letters", letters.length - held.length, { atMost: 0 }],
+    ["unexpected", errors.length, { atMost: 0 }],
   );
 }
 

@@ -17,7 +17,7 @@ import { ENDPOINTS } from "../src/service/endpoints.js";
 import { DESTINATION, LONG_MS, sample } from "../test/contract/samples.js";
 import { openAt, type Place, proveEach } from "./kill/shop.js";
 import type { Server } from "./outboxes/server.js";
-import { allHold, exactly, figures } from "./shared/figures.js";
+import { allHold, exactly } from "./shared/figures.js";
 import { deliverMany, reportMany } from "./shared/load.js";
 import { commandLine } from "./shared/options.js";
 import { scratch } from "./shared/scratch.js";
@@ -29,10 +29,8 @@ const SOCKETS = 6;
 const ANSWER_MS = 20;
 const PAYMENTS = 1_500;
 
-const {
-  options: { outbox, clicks },
-  words,
-} = commandLine({ outbox: "disk", clicks: 100_000 });
+const { options, words } = commandLine({ outbox: "disk", clicks: 100_000 });
+const { outbox, clicks } = options;
 await proveEach(outbox, words, deliverAll, prove);
 
 async function prove(kind: Place["kind"], server: Server | undefined): Promise<boolean> {
@@ -68,12 +66,10 @@ async function prove(kind: Place["kind"], server: Server | undefined): Promise<b
     (all) => all.sort((a, b) => a - b)[CLAIMS / 10],
   );
   return allHold(
-    figures(
-      ["events that waited beside", beside, exactly(clicks + RESTING)],
-      ["a claim of 8", claimMs, { unit: "ms" }],
-      ["in times of one beside nothing", claimMs / besideNothingMs, { atMost: 3 }],
-      ["two processes, in times of one's rate", two / one, { atLeast: 1.4 }],
-    ),
+    ["events that waited beside", beside, exactly(clicks + RESTING)],
+    ["a claim of 8", claimMs, { unit: "ms" }],
+    ["in times of one beside nothing", claimMs / besideNothingMs, { atMost: 3 }],
+    ["two processes, in times of one's rate", two / one, { atLeast: 1.4 }],
   );
 }
 
@@ -113,10 +109,7 @@ function gated(place: Place) {
       while (outbox.idle === false) await sleep(1);
       return took;
     },
-    async close(): Promise<void> {
-      await outbox.close();
-      await end();
-    },
+    close: () => outbox.close().then(end),
   };
 }
 
@@ -150,9 +143,6 @@ async function deliverAll(place: Place): Promise<void> {
   process.once("message", () => {
     deliverMany(outbox, { atOnce: SOCKETS, answerMs: ANSWER_MS, settled: () => say("delivered") });
   });
-  process.once("disconnect", async () => {
-    await outbox.close();
-    await end();
-  });
+  process.once("disconnect", () => outbox.close().then(end));
   say("ready");
 }

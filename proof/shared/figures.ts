@@ -70,8 +70,9 @@ export function linesOf(all: readonly Figure[]): string[] {
   return [...lines, ...details.slice(0, MOST_DETAILS).map((text) => `  ${text}`)];
 }
 
-/** Prints them. Returns whether all keep to their bounds. */
-export function allHold(all: readonly Figure[]): boolean {
+/** Prints the figures of these rows. Returns whether all keep to their bounds. */
+export function allHold(...rows: readonly Row[]): boolean {
+  const all = figures(...rows);
   console.log(linesOf(all).join("\n"));
   return all.every(holds);
 }
