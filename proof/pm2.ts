@@ -15,7 +15,7 @@ import { request } from "undici";
 import { blocksOf, root } from "../test/helpers/docs/pages.js";
 import { shopToServe } from "../test/helpers/docs/server.js";
 import { freePort } from "../test/helpers/own-server.js";
-import { allHold, figures, secondsUntil } from "./shared/figures.js";
+import { allHold, secondsUntil } from "./shared/figures.js";
 import { scratch } from "./shared/scratch.js";
 
 const VERSION = "7";
@@ -32,12 +32,10 @@ if (!existsSync(program)) {
 const folder = scratch();
 const blockUnder = (page: string, heading: string) =>
   blocksOf(page).find((block) => block.heading === heading)?.code ?? "";
-writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-writeFileSync(
-  join(folder, "server.js"),
-  shopToServe + blockUnder("docs/production.md", "The end of a process"),
-);
-writeFileSync(join(folder, "ecosystem.config.cjs"), blockUnder("docs/deployment.md", "PM2 and cluster"));
+const write = (file: string, text: string) => writeFileSync(join(folder, file), text);
+write("package.json", '{ "type": "module" }');
+write("server.js", shopToServe + blockUnder("docs/production.md", "The end of a process"));
+write("ecosystem.config.cjs", blockUnder("docs/deployment.md", "PM2 and cluster"));
 mkdirSync(join(folder, "node_modules/@photostructure"), { recursive: true });
 symlinkSync(root, join(folder, "node_modules/express-affiliate"));
 for (const name of ["express", "@photostructure/sqlite"]) {
@@ -97,14 +95,12 @@ async function prove(): Promise<boolean> {
   const workers = new Set([...log.matchAll(/App \[shop:\d+\] online/g)].map(([line]) => line)).size;
   const killed = (log.match(/SIGKILL/g) ?? []).length;
   return allHold(
-    figures(
-      ["workers, reloaded while orders came in", workers, { atLeast: 2 }],
-      ["orders answered", answered.size, { atLeast: ORDERS }],
-      ["a repeated order answered", Number(again), { atLeast: 1 }],
-      ["orders lost", missing().length, { atMost: 0 }],
-      ["payments repeated at the service", payments - arrived().size, { atMost: 0 }],
-      ["workers killed by PM2", killed, { atMost: 0 }],
-    ),
+    ["workers, reloaded while orders came in", workers, { atLeast: 2 }],
+    ["orders answered", answered.size, { atLeast: ORDERS }],
+    ["a repeated order answered", Number(again), { atLeast: 1 }],
+    ["orders lost", missing().length, { atMost: 0 }],
+    ["payments repeated at the service", payments - arrived().size, { atMost: 0 }],
+    ["workers killed by PM2", killed, { atMost: 0 }],
   );
 }
 

@@ -74,8 +74,7 @@ async function run(folder: string, inFront: "tracker" | "nothing"): Promise<Ran>
   const { scripts } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const script =
     [scripts.test, scripts["test-ci"]].find((each) => /\bmocha\b/.test(each ?? "")) ?? "mocha test/";
-  const own = /\bmocha\b([^&|;]*)/.exec(script)?.[1] ?? "";
-  const args = own
+  const args = (/\bmocha\b([^&|;]*)/.exec(script)?.[1] ?? "")
     .replaceAll(/--bail|--no-exit|--exit|--reporter \S+/g, "")
     .trim()
     .split(/\s+/)
@@ -83,21 +82,11 @@ async function run(folder: string, inFront: "tracker" | "nothing"): Promise<Ran>
   const mocha = ["node_modules/mocha/bin/mocha.js", "node_modules/mocha/bin/mocha"].find((path) =>
     existsSync(join(folder, path)),
   );
-  const command = [
-    process.execPath,
-    "--import",
-    PRELOAD,
-    String(mocha),
-    ...args,
-    "--timeout",
-    "60000",
-    "--exit",
-    "--reporter",
-    "json",
-  ];
+  const command = [process.execPath, "--import", PRELOAD, String(mocha), ...args];
+  const atTheEnd = ["--timeout", "60000", "--exit", "--reporter", "json"];
   const env = { ...process.env, IN_FRONT: inFront, NODE_ENV: "test" };
   // Mocha exits with the number of failures.
-  const shell = ["sh", "-c", '"$@"; exit 0', "sh", ...command];
+  const shell = ["sh", "-c", '"$@"; exit 0', "sh", ...command, ...atTheEnd];
   return testsIn(await runCommand(shell, { cwd: folder, env, withinMs: WITHIN_MS }));
 }
 

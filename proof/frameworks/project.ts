@@ -59,12 +59,9 @@ export async function walk(
   environment: Readonly<Record<string, string>>,
 ): Promise<Walked> {
   const env = { ...process.env, NO_COLOR: "1", ...environment };
+  const place = { cwd: folder, env, withinMs: DEADLINE_MS };
   try {
-    const output = await runCommand([node, "--test-reporter=tap", "walk.js"], {
-      cwd: folder,
-      env,
-      withinMs: DEADLINE_MS,
-    });
+    const output = await runCommand([node, "--test-reporter=tap", "walk.js"], place);
     const countOf = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
     const facts = countOf("pass");
     return { isRight: facts > 0 && facts === countOf("tests"), facts, output };

@@ -11,11 +11,8 @@ export default {
   async prove() {
     const command = [...IN_A_NETWORK_OF_ITS_OWN, process.execPath, HOST];
     const said = execFileSync("unshare", command, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-    const { payments, results } = JSON.parse(said) as {
-      payments: number;
-      results: Record<string, number>;
-    };
-    return Object.entries(results).map(([what, measured]) => ({
+    const { payments, results } = JSON.parse(said);
+    return Object.entries<number>(results).map(([what, measured]) => ({
       what: `${what}: payments that arrive at the first attempt`,
       measured,
       atLeast: payments,

@@ -48,18 +48,16 @@ export function addRoutes(app: Express, tracker: Affiliate): void {
   app.post(
     "/signup",
     tracker.onRegistration((req, res) => {
-      const registration = { email: req.body.email, customerId: req.body.email };
       res.status(201).json({ ok: true });
-      return registration;
+      return { email: req.body.email, customerId: req.body.email };
     }),
   );
   app.post(
     "/checkout",
     tracker.onPayment((req, res) => {
       const { email, order } = req.body;
-      const payment = { paymentId: order, customerEmail: email, leadValue: 19.9 };
       res.json({ ok: true });
-      return payment;
+      return { paymentId: order, customerEmail: email, leadValue: 19.9 };
     }),
   );
 }
