@@ -30,12 +30,7 @@ export interface Bodies {
   /** Authorised, pending, failed or a test: not a sale. */
   readonly notTaken: readonly object[];
   /** Where the event's type and its amount stand. */
-  readonly fields: {
-    readonly type: string;
-    readonly amount: string;
-    readonly currency: string;
-    readonly id: string;
-  };
+  readonly fields: Readonly<Record<"type" | "amount" | "currency" | "id", string>>;
   /** What an event of it does not have. */
   readonly lacks?: readonly ("email" | "affiliate")[];
 }
@@ -84,19 +79,20 @@ const paddle = {
   }),
 };
 
+const lemonSqueezyOrder = ({ minor, currency = "EUR", customer, email }: Paid, fields: object) => ({
+  customer_id: customer ?? null,
+  user_email: email ?? null,
+  currency,
+  total: minor,
+  total_usd: Math.round(minor * 1.25),
+  status: "paid",
+  ...fields,
+});
+
 const lemonSqueezy = {
-  event: (event_name: string, { id, affiliate }: Paid, attributes: object, type = "orders") => ({
-    meta: { event_name, ...(affiliate !== undefined && { custom_data: { affiliate } }) },
-    data: { type, id, attributes },
-  }),
-  order: ({ minor, currency = "EUR", customer, email }: Paid, fields = {}) => ({
-    customer_id: customer ?? null,
-    user_email: email ?? null,
-    currency,
-    total: minor,
-    total_usd: Math.round(minor * 1.25),
-    status: "paid",
-    ...fields,
+  event: (event_name: string, paid: Paid, fields = {}, type = "orders") => ({
+    meta: { event_name, ...(paid.affiliate !== undefined && { custom_data: { affiliate: paid.affiliate } }) },
+    data: { type, id: paid.id, attributes: lemonSqueezyOrder(paid, fields) },
   }),
 };
 
@@ -113,6 +109,8 @@ const braintree = {
     ...fields,
   }),
 };
+
+const mollieAmount = ({ currency = "EUR" }: Paid, minor: number) => ({ currency, value: decimal(minor) });
 
 const mollie = {
   payment: ({ id, minor, currency = "EUR", customer, email, affiliate }: Paid, fields = {}) => ({
@@ -259,25 +257,16 @@ export const bodies: Record<Gateway, Bodies> = {
   lemonSqueezy: {
     read: gateways.lemonSqueezy,
     prefix: "orders ",
-    sale: (paid) => lemonSqueezy.event("order_created", paid, lemonSqueezy.order(paid)),
+    sale: (paid) => lemonSqueezy.event("order_created", paid),
     refund: (paid, { soFar }) =>
-      lemonSqueezy.event(
-        "order_refunded",
-        paid,
-        lemonSqueezy.order(paid, {
-          refunded_amount: soFar,
-          status: soFar === paid.minor ? "refunded" : "partial_refund",
-        }),
-      ),
+      lemonSqueezy.event("order_refunded", paid, {
+        refunded_amount: soFar,
+        status: soFar === paid.minor ? "refunded" : "partial_refund",
+      }),
     notTaken: [
-      lemonSqueezy.event("order_created", paid, lemonSqueezy.order(paid, { status: "pending" })),
+      lemonSqueezy.event("order_created", paid, { status: "pending" }),
       ...["subscription_payment_success", "subscription_payment_refunded"].map((event) =>
-        lemonSqueezy.event(
-          event,
-          paid,
-          lemonSqueezy.order(paid, { billing_reason: "initial" }),
-          "subscription-invoices",
-        ),
+        lemonSqueezy.event(event, paid, { billing_reason: "initial" }, "subscription-invoices"),
       ),
     ],
     fields: {
@@ -321,12 +310,8 @@ export const bodies: Record<Gateway, Bodies> = {
   mollie: {
     read: gateways.mollie,
     sale: (paid) => mollie.payment(paid),
-    refund: (paid, { soFar }) =>
-      mollie.payment(paid, { amountRefunded: { currency: paid.currency ?? "EUR", value: decimal(soFar) } }),
-    dispute: (paid) =>
-      mollie.payment(paid, {
-        amountChargedBack: { currency: paid.currency ?? "EUR", value: decimal(paid.minor) },
-      }),
+    refund: (paid, { soFar }) => mollie.payment(paid, { amountRefunded: mollieAmount(paid, soFar) }),
+    dispute: (paid) => mollie.payment(paid, { amountChargedBack: mollieAmount(paid, paid.minor) }),
     notTaken: ["open", "pending", "authorized", "canceled", "expired", "failed"].map((status) =>
       mollie.payment(paid, { status }),
     ),
@@ -352,11 +337,9 @@ export const bodies: Record<Gateway, Bodies> = {
       razorpay.event("payment.dispute.created", {
         dispute: { id: "disp_1", payment_id: id, amount: minor, currency },
       }),
-    notTaken: [
-      ...["payment.authorized", "payment.failed", "refund.created"].map((event) =>
-        razorpay.event(event, { payment: razorpay.payment(paid) }),
-      ),
-    ],
+    notTaken: ["payment.authorized", "payment.failed", "refund.created"].map((event) =>
+      razorpay.event(event, { payment: razorpay.payment(paid) }),
+    ),
     fields: {
       type: "event",
       id: "payload.payment.entity.id",
