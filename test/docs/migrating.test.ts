@@ -1,5 +1,5 @@
 import express from "express";
-import { type Affiliate, type Attribution, affiliate } from "express-affiliate";
+import { type Affiliate, affiliate } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { postgresOutbox } from "express-affiliate/postgres";
 import { createSandbox, type Sandbox } from "express-affiliate/sandbox";
@@ -11,13 +11,7 @@ import { linesLogger } from "../helpers/tracker.js";
 
 const page = pageToRun("docs/migrating.md");
 
-interface Order {
-  readonly id: string;
-  readonly email: string;
-  readonly total: number;
-  readonly affiliate?: Attribution;
-}
-const order: Order = { id: "o1", email: "ada@shop.example", total: 19.9 };
+const order = { id: "o1", email: "ada@shop.example", total: 19.9 };
 
 afterEach(() => void vi.unstubAllEnvs());
 
@@ -41,7 +35,7 @@ it("docs/migrating.md translates an analytics SDK's calls", async () => {
 });
 
 describe("a backlog", () => {
-  const backlog: Order[] = [
+  const backlog = [
     { ...order, affiliate: { sessionId: "s1" } },
     { ...order, id: "not-referred" },
     { ...order, id: "free", total: 0, affiliate: { sessionId: "s1" } },

@@ -8,16 +8,13 @@ const page = pageToRun("docs/money.md");
 
 it("docs/money.md says what becomes of each kind of amount", async () => {
   const { tracker, sandbox } = await startShop();
-  const payment = { customerEmail: "ada@shop.example" };
   const rows = [...textOf("docs/money.md").matchAll(/^\| (`.+`)(?:, or .+?)? \| (.+?) \|$/gm)];
   const outcomes: string[] = [];
   for (const [, examples = "", becomes = ""] of rows) {
     for (const [, example = ""] of examples.matchAll(/`(.+?)`/g)) {
       const leadValue = new Function(`return ${example}`)();
-      const receipt = await tracker.trackPayment(
-        { ...payment, paymentId: example, leadValue },
-        { sessionId: "s1" },
-      );
+      const payment = { paymentId: example, customerEmail: "ada@shop.example", leadValue };
+      const receipt = await tracker.trackPayment(payment, { sessionId: "s1" });
       const [, outcome = "queued", reason] = /nothing: `(\w+)`, `(\w+)`/.exec(becomes) ?? [];
       expect(receipt, example).toMatchObject(reason === undefined ? { outcome } : { outcome, reason });
       outcomes.push(outcome);

@@ -36,9 +36,7 @@ it("the command's documents have the names that the table says", async () => {
   ];
   expect(rows).toHaveLength(documents.length);
   for (const [nth, { json }] of documents.entries()) {
-    for (const name of [...Object.keys(json), ...Object.keys(json.error ?? {})]) {
-      expect(rows[nth]).toContain(`\`${name}\``);
-    }
+    for (const name of Object.keys({ ...json, ...json.error })) expect(rows[nth]).toContain(`\`${name}\``);
   }
 });
 

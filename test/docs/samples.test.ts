@@ -4,15 +4,7 @@ import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { blocksOf, isCode, pages, root, textOf } from "../helpers/docs/pages.js";
 
-interface Sample {
-  readonly name: string;
-  readonly calls: readonly Call[];
-}
-
-interface Call {
-  readonly method: string;
-  readonly args: readonly ts.Expression[];
-}
+type Sample = ReturnType<typeof sampleOf>;
 
 const blocks = pages
   .flatMap(blocksOf)
@@ -26,8 +18,8 @@ const apps = ["example-app", "test/frameworks"]
   .map((file) => sampleOf(file, textOf(file)));
 
 /** Calls of methods, in the order of their arguments in the text. */
-function sampleOf(name: string, code: string): Sample {
-  const calls: Call[] = [];
+function sampleOf(name: string, code: string) {
+  const calls: { readonly method: string; readonly args: readonly ts.Expression[] }[] = [];
   const visit = (node: ts.Node): void => {
     ts.forEachChild(node, visit);
     if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression))

@@ -115,9 +115,8 @@ describe("unreported", () => {
   const later = (_req: Request, res: Response) => void setImmediate(() => res.end());
   const catchAsync =
     (handler: RequestHandler): RequestHandler =>
-    (req, res, next) => {
-      Promise.resolve(handler(req, res, next)).catch(next);
-    };
+    (req, res, next) =>
+      void Promise.resolve(handler(req, res, next)).catch(next);
   const scenarios: Record<string, (tracker: Affiliate) => RequestHandler> = {
     "the handler returns nothing": (tracker) => tracker.onPayment(returning(undefined)),
     "it returns the response": (tracker) => tracker.onPayment((_req, res) => res.json({})),
