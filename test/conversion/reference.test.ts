@@ -41,9 +41,8 @@ describe("an affiliate's reference", () => {
       (first, more, last, space) => {
         expect(isReference(`${first}${more}`)).toBe(true);
         expect(isReference(`${first}${more}${space}${last}`)).toBe(true);
-        for (const text of [`${space}${first}`, `${first}${space}`, `${first}${space}${space}${last}`]) {
+        for (const text of [`${space}${first}`, `${first}${space}`, `${first}${space}${space}${last}`])
           expect(isReference(text)).toBe(false);
-        }
       },
     );
   });

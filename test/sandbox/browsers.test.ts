@@ -60,8 +60,7 @@ test.for(["localhost:4010", "[::1]:4010", "sandbox", undefined])(
     const [res] = (await once(req, "response")) as [IncomingMessage];
     res.destroy();
     const { port } = new URL(sandbox.inspectorUrl);
-    const name = host?.replace(/:4010$/, "") ?? "127.0.0.1";
-    expect(res.headers.location).toBe(`http://${name}:${port}`);
+    expect(res.headers.location).toBe(`http://${host?.replace(/:4010$/, "") ?? "127.0.0.1"}:${port}`);
   },
 );
 

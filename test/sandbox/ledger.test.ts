@@ -98,8 +98,7 @@ test("/ledger.json has all that was recorded, while the service is down too", as
 
 test("/ledger.json has the last entries of each kind, as many as are asked for", async ({ sandbox }) => {
   for (const clickId of ["c1", "c2", "c3"]) await sendClick(sandbox, { clickId });
-  const last = await (await fetch(`${sandbox.url}/ledger.json?limit=2`)).json();
-  expect(last).toMatchObject({
+  expect(await (await fetch(`${sandbox.url}/ledger.json?limit=2`)).json()).toMatchObject({
     clicks: [{ clickId: "c2" }, { clickId: "c3" }],
     requests: [{ recordedClick: 2 }, { recordedClick: 3 }],
   });

@@ -53,8 +53,7 @@ test.each([
 });
 
 test("the visitor who was there last comes first, also within one millisecond", () => {
-  const sessions = ["s-1", "s-2", "s-3", "s-2", "s-4", "s-1"];
-  const steps = sessions.map((sessionId) =>
+  const steps = ["s-1", "s-2", "s-3", "s-2", "s-4", "s-1"].map((sessionId) =>
     clicked({ sessionId, clickId: undefined, affiliateReference: sessionId }),
   );
   expect(visitorsAfter(steps, 0).map(nameOf)).toEqual(
@@ -64,15 +63,9 @@ test("the visitor who was there last comes first, also within one millisecond", 
 
 test("a visitor whom a payment joins from three others has all of theirs, and stands first", () => {
   const [one, two, three] = ["1", "2", "3"].map((nth) => clicked({ clickId: nth, sessionId: nth }));
-  const customer = { email: "bo@shop.test" };
-  const steps = [
-    one,
-    two,
-    registered({ clickId: "1", ...customer }),
-    three,
-    registered({ clickId: "2", ...customer }),
-  ];
-  const visitors = visitorsAfter([...(steps as never[]), paid({ sessionId: "3" })]);
+  const [first, second] = ["1", "2"].map((clickId) => registered({ clickId, email: "bo@shop.test" }));
+  const steps = [one, two, first, three, second] as never[];
+  const visitors = visitorsAfter([...steps, paid({ sessionId: "3" })]);
   expect(visitors.map(({ entries }) => entries.length)).toEqual([6]);
 });
 

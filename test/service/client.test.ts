@@ -113,9 +113,8 @@ describe("client", () => {
         }
       },
     );
-    for (const id of ["", ".", "..", "\ud800", 42, undefined]) {
+    for (const id of ["", ".", "..", "\ud800", 42, undefined])
       await expect(client.status(id as string)).rejects.toMatchObject({ code: "ERR_AFFILIATE_ARGUMENT" });
-    }
   });
 
   it.each<[string, (client: TrackingClient) => Promise<unknown>]>([

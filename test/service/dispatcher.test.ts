@@ -18,12 +18,8 @@ describe("an outgoing proxy", () => {
     const { url, received } = await startService();
     const { address, asked } = await startProxy();
     const baseUrl = beyond(url);
-    const allowInsecure = true;
-    const tracker = startTracker({
-      baseUrl,
-      allowInsecure,
-      proxy: address.replace("http://", "http://bob:pa55word@"),
-    });
+    const proxy = address.replace("http://", "http://bob:pa55word@");
+    const tracker = startTracker({ baseUrl, allowInsecure: true, proxy });
     await pay(tracker);
     await tracker.flush();
     expect(received).toMatchObject([{ headers: { authorization: `Bearer ${API_KEY}` } }]);
@@ -92,8 +88,7 @@ describe("an outgoing proxy", () => {
       expect(await through.send(post)).toMatchObject({ type: "answer", status: 200 });
       expect(asked).toHaveLength(1);
       vi.stubEnv("no_proxy", "service.test");
-      const around = transportTo(beyond(url), { proxy: "environment" });
-      expect(await around.send(post)).toMatchObject(UNSENT);
+      expect(await transportTo(beyond(url), { proxy: "environment" }).send(post)).toMatchObject(UNSENT);
       expect([asked.length, received.length]).toEqual([1, 1]);
     });
 

@@ -41,15 +41,9 @@ describe("a name that a stranger chose, as people read it", () => {
   });
 
   it("is written alike by the pages of the sandbox and the dashboard", () => {
-    const character = anyCharacter.filter((each) => each !== "\n" && each !== "\t");
-    forAny(
-      fc.oneof(
-        fc.string({ unit: character }),
-        name.filter((each) => !/[\n\t]/.test(each)),
-      ),
-      (text) => {
-        expect(written(text)).toBe(visible(text));
-      },
-    );
+    const text = fc.oneof(fc.string({ unit: anyCharacter }), name).filter((each) => !/[\n\t]/.test(each));
+    forAny(text, (each) => {
+      expect(written(each)).toBe(visible(each));
+    });
   });
 });

@@ -79,8 +79,7 @@ it("cookies count if one of the shop's secrets has signed them, and of one name 
     app.get("/", tracker.onClick(), (req, res) => void res.json(req.affiliate?.snapshot()));
     return async (cookie: string) => (await request(app).get("/").set("Cookie", cookie)).body;
   }
-  const plain = await shop();
-  expect(await plain("svc_click_id=tossed; svc_click_id=c1")).toEqual({ clickId: "tossed" });
+  expect(await (await shop())("svc_click_id=tossed; svc_click_id=c1")).toEqual({ clickId: "tossed" });
   const secrets = ["the newest secret of the shop", "an earlier secret of the shop"];
   const snapshotOf = await shop({ signed: secrets });
   const signed = (secret: string) =>
