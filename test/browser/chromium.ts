@@ -9,8 +9,7 @@ import {
   type Page,
 } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished } from "vitest";
-
-const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+import { executablePath, FLAGS } from "./program.js";
 
 /** If there is no browser, the tests say that they were skipped; in CI they fail. */
 const hasChromium = existsSync(executablePath);
@@ -23,17 +22,6 @@ if (!hasChromium) {
 /** Where pictures are kept, which git ignores. */
 export const screenshots = resolve(import.meta.dirname, "../../.screenshots");
 mkdirSync(screenshots, { recursive: true });
-
-const FLAGS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
 
 /**
  * A page without cookies, closed with the test. Errors in its scripts fail the test. With options it
@@ -51,7 +39,8 @@ export function describeInChromium(
     let browser: Browser;
     let shared: BrowserContext;
     beforeAll(async () => {
-      browser = await chromium.launch({ executablePath, args: [...FLAGS, ...args] });
+      const flags = [...FLAGS, "--disable-background-networking", ...args];
+      browser = await chromium.launch({ executablePath, args: flags });
       shared = await browser.newContext();
     });
     afterAll(() => browser.close());

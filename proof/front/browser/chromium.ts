@@ -1,24 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { executablePath, FLAGS } from "../../../test/browser/program.js";
 import { scratch } from "../../shared/scratch.js";
-
-const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 // A headless browser says so in its User-Agent, and would count as a bot.
 export const CHROME =
   "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36";
 
-const args = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-component-update",
-  "--disable-sync",
-  `--user-agent=${CHROME}`,
-];
+const args = [...FLAGS, `--user-agent=${CHROME}`];
 
 /** Chromium under Playwright, with its back and forward cache. */
 export function launch(): Promise<Browser> {
@@ -41,12 +31,7 @@ export async function asLonelyVisitor(address: string, until: () => Promise<unkn
   const child = spawn(executablePath, [...args, profile, address], { stdio: "ignore" });
   const ended = once(child, "close");
   try {
-    await Promise.race([
-      until(),
-      ended.then(() => {
-        throw new Error("Chromium has ended");
-      }),
-    ]);
+    await Promise.race([until(), ended.then(() => Promise.reject(new Error("Chromium has ended")))]);
   } finally {
     child.kill();
     await ended;
