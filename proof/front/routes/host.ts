@@ -124,10 +124,7 @@ export async function startHost(name: Script["express"], visits: readonly Visit[
 }
 
 function respond(res: Response, way: Script["way"], status: number): void {
-  if (way === "writeHead") {
-    res.writeHead(status).end();
-    return;
-  }
+  if (way === "writeHead") return void res.writeHead(status).end();
   res.status(status);
   if (way === "json") res.json({});
   else if (way === "stream") Readable.from(["a", "b", "c"]).pipe(res);

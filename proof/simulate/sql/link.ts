@@ -83,25 +83,18 @@ export class Link {
     const isAfter = random() < 0.5;
     if (serverFault === "away") this.cut();
     if (serverFault === "cuts" && happens && !isAfter) this.cut();
-    if (this.state === "cut") {
-      answer({ error: errors.cut() });
-      return;
-    }
-    if (this.state === "destroyed" || (serverFault === "silent" && !isAfter)) return;
-    if (serverFault === "full" && happens) {
-      answer({ error: errors.full() });
-      return;
-    }
+    if (this.state === "cut") answer({ error: errors.cut() });
+    else if (this.state === "destroyed" || (serverFault === "silent" && !isAfter)) return;
+    else if (serverFault === "full" && happens) answer({ error: errors.full() });
     // What touches no row meets no other transaction.
-    if (serverFault === "deadlocks" && happens && !statement.text.startsWith("set ")) {
+    else if (serverFault === "deadlocks" && happens && !statement.text.startsWith("set "))
       this.#execute({ text: "rollback" }, () => answer({ error: errors.deadlock() }));
-      return;
-    }
-    this.#execute(statement, (outcome) => {
-      if (serverFault === "silent") return;
-      if (serverFault === "cuts" && happens) this.cut();
-      answer(this.state === "cut" ? { error: errors.cut() } : outcome);
-    });
+    else
+      this.#execute(statement, (outcome) => {
+        if (serverFault === "silent") return;
+        if (serverFault === "cuts" && happens) this.cut();
+        answer(this.state === "cut" ? { error: errors.cut() } : outcome);
+      });
   }
 
   #execute(statement: Statement, done: (outcome: Outcome) => void): void {

@@ -28,12 +28,10 @@ export async function startRealMysql(): Promise<RealServer> {
   async function open(): Promise<Session> {
     const connection = await mysql.createConnection({ ...server.connection, multipleStatements: false });
     let hasEnded = false;
-    connection.on("error", () => {
+    const noteEnd = () => {
       hasEnded = true;
-    });
-    connection.on("end", () => {
-      hasEnded = true;
-    });
+    };
+    connection.on("error", noteEnd).on("end", noteEnd);
     const session: Session = {
       number: connection.threadId,
       get hasEnded() {

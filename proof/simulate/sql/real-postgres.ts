@@ -27,12 +27,10 @@ export async function startRealPostgres(): Promise<RealServer> {
     let hasEnded = false;
     let told = -1;
     let isInTransaction = false;
-    client.on("error", () => {
+    const noteEnd = () => {
       hasEnded = true;
-    });
-    client.on("end", () => {
-      hasEnded = true;
-    });
+    };
+    client.on("error", noteEnd).on("end", noteEnd);
     await client.connect();
     const { rows } = await client.query("select pg_backend_pid() as pid");
     const setReadOnly = readOnly((wanted) =>
