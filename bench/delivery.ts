@@ -78,8 +78,7 @@ function withTracker(outbox: Outbox): Work {
 }
 
 async function post(body: string): Promise<unknown> {
-  const answer = await pool.request({ path: PATH, ...POST, body });
-  return answer.body.json();
+  return (await pool.request({ path: PATH, ...POST, body })).body.json();
 }
 
 function withoutTracker(): Work {

@@ -63,8 +63,7 @@ function checkout(): RequestHandler {
 
 const app = express().disable("x-powered-by");
 app.use(cookieParser(), express.json());
-const handler = checkout();
-app.post("/checkout", handler);
+app.post("/checkout", checkout());
 app.post("/page", (req, res) => void complete(req, res));
 const { port } = await serve(app);
 

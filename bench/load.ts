@@ -24,10 +24,7 @@ export async function load(host: Child<HostReport>, requests: number, isTracked:
     const socket = connect({ port: Number(port), host: hostname, noDelay: true });
     let hasBegun = false;
     function ask(): void {
-      if (sent >= requests) {
-        socket.end();
-        return;
-      }
+      if (sent >= requests) return void socket.end();
       hasBegun = false;
       socket.write(prepared[sent++ % VISITORS] as Buffer);
     }

@@ -72,9 +72,8 @@ async function pacedWith(adapter, placeFor, { warmMs, pacedMs }) {
   const before = await ask("mainThread");
   const waited = (await paced(visit, pacedMs)).sort((one, other) => one - other);
   const mainThread = ((await ask("mainThread")) - before) / waited.length;
-  const exit = once(shop, "exit");
   shop.kill("SIGKILL");
-  await exit;
+  await once(shop, "exit");
   await agent.destroy();
   await service.be("down");
   const at = (share) => waited[Math.floor(share * waited.length)];
