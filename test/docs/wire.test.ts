@@ -64,18 +64,14 @@ it.each(rows)("docs/wire.md says what becomes of a long $name", async ({ name, l
   const outbox = recordingOutbox();
   const { trackClick, trackRegistration, trackPayment } = startTracker({ outbox });
   const track = { click: trackClick, registration: trackRegistration, payment: trackPayment };
-  const [kind] = Object.entries(fieldsOf).find(([, names]) => names.includes(name)) as [
-    keyof typeof least,
-    string[],
-  ];
+  const kinds = Object.keys(fieldsOf) as (keyof typeof fieldsOf)[];
+  const kind = kinds.find((each) => fieldsOf[each].includes(name)) as keyof typeof fieldsOf;
+  const attribution = kind === "click" ? undefined : { sessionId: "s1" };
   const isAddress = /email/i.test(name);
   const report = (length: number) => {
     const text = isAddress ? `${"x".repeat(length - 2)}@b` : "x".repeat(length);
     // One of the kinds, whose fields the types cannot tell apart here.
-    return track[kind](
-      { ...least[kind], [name]: text } as never,
-      kind === "click" ? undefined : { sessionId: "s1" },
-    );
+    return track[kind]({ ...least[kind], [name]: text } as never, attribution);
   };
   const lengths = () => outbox.events.map(({ data }) => new Map(Object.entries(data)).get(name)?.length);
 
