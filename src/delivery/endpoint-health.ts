@@ -194,10 +194,7 @@ export class EndpointHealth {
       return isOver;
     }
     this.#limit = 1;
-    const known = {
-      since: Math.min(...held, ...slow),
-      lastAt: seen.length > 0 ? now : Math.max(...held),
-    };
+    const known = { since: Math.min(...held, ...slow), lastAt: seen.length > 0 ? now : Math.max(...held) };
     const since = Math.min(this.#outage?.since ?? now, known.since);
     this.#outage = { reason: "silent", isCostly: true, failedAt: since, ...this.#outage, since, known };
     return true;

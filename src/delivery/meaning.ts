@@ -78,15 +78,18 @@ export function postponed(ended: EndedAttempt, isOfEvent: boolean): Verdict {
 }
 
 /** The verdict on an event whose process was killed during an attempt. */
-export function interruption({ history }: Claim): Verdict {
+export function interruption(claim: Claim): Verdict {
   return {
     type: "dead",
     reason: "unconfirmed",
-    attempts: history.attempts + 1,
+    attempts: attemptsAt(claim),
     code: "ERR_INTERRUPTED",
     message: "the process ended while an attempt was under way",
   };
 }
+
+/** How many there are with this one. */
+const attemptsAt = ({ history }: Claim): number => history.attempts + 1;
 
 /** Whether the service may have taken the event before this attempt. */
 export function mayHaveBeenTaken({ history, interrupted }: Claim): boolean {
@@ -98,12 +101,7 @@ function delivered({ outcome }: EndedAttempt): Verdict {
 }
 
 function dead(reason: DeathReason): (ended: EndedAttempt) => Verdict {
-  return ({ claim, details }) => ({
-    type: "dead",
-    reason,
-    attempts: claim.history.attempts + 1,
-    ...details(),
-  });
+  return ({ claim, details }) => ({ type: "dead", reason, attempts: attemptsAt(claim), ...details() });
 }
 
 /** If the endpoint pauses, the event need not rest, and the attempt does not count. */
@@ -138,8 +136,8 @@ function retry(ended: EndedAttempt, isOfEvent: boolean, changes: Partial<History
 }
 
 function retryIn({ claim, details, now }: EndedAttempt, inMs: number, changes: Partial<History>): Verdict {
-  const attempts = claim.history.attempts + 1;
-  const next = { ...claim.history, attempts, maybeTaken: mayHaveBeenTaken(claim), triedAt: now };
+  const [attempts, maybeTaken] = [attemptsAt(claim), mayHaveBeenTaken(claim)];
+  const next = { ...claim.history, attempts, maybeTaken, triedAt: now };
   return { type: "retry", inMs, history: { ...next, ...changes }, because: details().message };
 }
 

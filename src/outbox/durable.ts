@@ -86,7 +86,7 @@ export function createDurable<C extends Claim>(
     const { queued, oldest, byKind, ...rest } = storage.counts();
     return {
       ...rest,
-      ...(byKind && !problem && { byKind }),
+      ...(byKind && !fallback.problem && { byKind }),
       queued: queued + fallback.length,
       oldest: oldest ?? fallback.oldest,
       ...(problem && { trouble: problem.message }),

@@ -43,7 +43,7 @@ export function attributionFrom(given: unknown, onNoId: OnNoId): Attribution | I
 /** The ids, or what is wrong. */
 function idsIn(given: unknown, onNoId: OnNoId): Attribution | string {
   if (given === undefined || given === null) return {};
-  if (typeof given !== "object" || (Symbol.iterator in given && !hasIds(given))) return `got ${shown(given)}`;
+  if (typeof given !== "object" || Array.isArray(given)) return `got ${shown(given)}`;
   const mend = hasIds(given) ? undefined : mendOf(given);
   if (mend) return mend;
   const { clickId, sessionId } = given as Record<string, unknown>;
@@ -63,6 +63,7 @@ function hasIds(given: unknown): given is object {
 /** What to write if it is nearly an attribution: a silent skip would cost every commission. */
 function mendOf(given: object): string | undefined {
   if (isThenable(given)) return "got a promise; await it";
+  if (Symbol.iterator in given && Object(given).size !== 0) return "got a map or bytes; make it an object";
   // An ORM's row may have the field in its prototype.
   for (const name of new Set([...Object.keys(given), "affiliate"])) {
     const value: unknown = Reflect.get(given, name);

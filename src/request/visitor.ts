@@ -241,7 +241,7 @@ export class Visitor implements RequestAffiliate {
     }
     const ofCookie = sessionCookie && this.#cookie(sessionCookie);
     // Signed by express-session, which would take it for a login.
-    if (ofCookie?.startsWith("s:")) return loginSessionId(ofCookie.slice(2, ofCookie.lastIndexOf(".")));
+    if (ofCookie && /^s:.+\.[\w+/]{43}$/.test(ofCookie)) return loginSessionId(ofCookie.slice(2, -44));
     return ofCookie ?? (session ? undefined : this.#expressSession());
   }
 

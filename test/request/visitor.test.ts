@@ -212,7 +212,12 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
 
   it("takes a digest of an express-session whose cookie `session` names, too", async () => {
     const { peek } = await appWith({ session: "connect.sid" });
-    expect(await peek("connect.sid=s%3Aan.id.signature")).toEqual({ sessionId: loginSessionId("an.id") });
+    const signature = "a/b+".repeat(11).slice(1);
+    expect(await peek(`connect.sid=s%3Aan.id.${encodeURIComponent(signature)}`)).toEqual({
+      sessionId: loginSessionId("an.id"),
+    });
+    for (const sessionId of ["s:1718.4455", "s:visitor1"])
+      expect(await peek(`connect.sid=${encodeURIComponent(sessionId)}`)).toEqual({ sessionId });
   });
 
   it("asks for the referral of a login session, also of its snapshot and of `attributionOf`", async () => {

@@ -20,27 +20,28 @@ export async function* pagesOf(
     yield rows.map(({ event }) => event);
 }
 
+/** @param isHeld SQL: whether the process that has claimed `q` may still send it. */
 export function createPersonal(
   database: Database,
+  isHeld: () => string,
   options: { counts: Counts; scope: Scope; ends: Ends; queues: ReturnType<typeof createQueues> },
 ): PersonalStorage & { page(after: number): Promise<Page> } {
   const { counts, scope, ends, queues } = options;
-  const { events, queues: table, now } = database.words;
-  const isUnderWay = `exists (select 1 from ${table} q
-    where q.visitor = e.visitor and q.head = e.seq and q.turn = ${CLAIMED} and q.due_at > ${now})`;
+  const { events, queues: table } = database.words;
+  const isUnderWay = () => `exists (select 1 from ${table} q
+    where q.visitor = e.visitor and q.head = e.seq and q.turn = ${CLAIMED} and ${isHeld()})`;
 
   /** A page, in the order of their numbers, which stay the same. */
   async function page(after: number): Promise<Page> {
     const rows = await database.rows<EventRow & { under_way: number }>(
-      `select case when ${isUnderWay} then 1 else 0 end as under_way, e.*
+      `select case when ${isUnderWay()} then 1 else 0 end as under_way, e.*
        from ${events} e where e.seq > ? and e.state <= ${DEAD} and ${scope.condition} order by e.seq limit ${AT_ONCE}`,
       [after],
     );
     return rows.map((row) => {
       const state = row.state === DEAD ? "dead" : row.under_way === 1 ? "under-way" : "waiting";
       // Data that cannot be read names no person: no search finds it.
-      const event = personalEventOf(eventOf(row, objectFromJson(row.data) ?? {}), state);
-      return { seq: row.seq, event };
+      return { seq: row.seq, event: personalEventOf(eventOf(row, objectFromJson(row.data) ?? {}), state) };
     });
   }
 
@@ -59,7 +60,7 @@ export function createPersonal(
         const locked = await queues.lock(tx, rows);
         // It says nothing about its endpoint: see unanswered.ts.
         const reason = `case state when ${SCHEDULED} then 'cancelled' else 'erased' end`;
-        const erased = `select seq, id from ${events} e where ${isFound} and not ${isUnderWay}`;
+        const erased = `select seq, id from ${events} e where ${isFound} and not ${isUnderWay()}`;
         const number = await ends.forget(tx, await tx.rows(erased, values), reason);
         await queues.refresh(tx, locked);
         return number;

@@ -69,6 +69,9 @@ export function createQueue(
     ...{ max: options.maxDeadLetters, maxBytes: options.maxDeadLetterBytes },
     onEvicted: (event) => onDropped(event, "dead-letters-full"),
   });
+  // Not by a clock that was set ahead; and this process goes on with what it has under way.
+  const isHeld = () =>
+    `(q.due_at > ${serverClock.leaseEnd(now)} or q.head in (${[0, ...underWay.keys()].join()}))`;
   const settleIn = createSettle(database, { worker, ends, queues, underWay });
 
   /** Resolves to whether each verdict had an effect. */
@@ -215,7 +218,7 @@ export function createQueue(
     release: chores.release,
     cancel,
     unanswered: createUnanswered(database, { worker, scope, rememberMs }),
-    personal: createPersonal(database, { counts, scope, ends, queues }),
+    personal: createPersonal(database, isHeld, { counts, scope, ends, queues }),
     holding,
     /** It trusts the earliest of the clocks: one that is ahead would forget ids early. */
     ...createUpkeep(database, {

@@ -71,7 +71,7 @@ export function protectFiles(path: string): void {
         : `another user's (uid ${stats.uid}), or no file`;
       throw exposed(`${file} is ${what}; it must be a file of the user that runs this process`);
     }
-    if (process.getuid !== undefined && (stats.mode & 0o777) !== 0o600) chmodSync(file, 0o600);
+    if (process.getuid !== undefined && (stats.mode & 0o677) !== 0o600) chmodSync(file, 0o600);
   }
 }
 
