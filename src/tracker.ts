@@ -136,8 +136,8 @@ export interface Affiliate extends RequestHandler {
    */
   personalData(person: Person): Promise<readonly PersonalEvent[]>;
   /**
-   * Removes, unsent, what `personalData` lists, except what is `under-way`. The ids stay known.
-   * Resolves to the number of removed events.
+   * Removes what `personalData` lists, except what is `under-way`, and sends it no more. The ids
+   * stay known. Resolves to the number of removed events.
    */
   erase(person: Person): Promise<number>;
   /**

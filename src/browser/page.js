@@ -43,7 +43,7 @@ export async function startPage(Page, first, lookAtServer, everyMs) {
 
 /** The server's answer. Throws what it says if it refuses. */
 export async function ask(path, request) {
-  // Not by the address of the page, which may have a password: browsers fetch none of these.
+  // Not relative to the page's address, which may have a password: browsers refuse to fetch such a one.
   const answer = await fetch(new URL(path, location.origin + location.pathname), request).catch(() => {
     throw new Error("The server does not answer.");
   });

@@ -55,7 +55,7 @@ const LONGEST_DOUBT_MS = 1_900;
 const MOST_PATIENCE = 64;
 const FADING = 0.8;
 
-// Chosen: if a service leaves some visitors' events alone unanswered, these come less often than that.
+// Chosen: if a service leaves only some visitors' events unanswered, these come less often.
 const LOST_TOGETHER_MS = 15_000;
 const LOST_ANSWERS = 4;
 

@@ -63,7 +63,7 @@ function hasIds(given: unknown): given is object {
 /** What to write if it is nearly an attribution: a silent skip would cost every commission. */
 function mendOf(given: object): string | undefined {
   if (isThenable(given)) return "got a promise; await it";
-  if (Symbol.iterator in given && Object(given).size !== 0) return "got a map or bytes; make it an object";
+  if (Symbol.iterator in given && Object(given).size !== 0) return "got a map or bytes: pass object or text";
   // An ORM's row may have the field in its prototype.
   for (const name of new Set([...Object.keys(given), "affiliate"])) {
     const value: unknown = Reflect.get(given, name);

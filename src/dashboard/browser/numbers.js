@@ -29,7 +29,7 @@ export function Summary({ outbox: { dead, oldestMs, trouble }, process }) {
   const paused = pausedOf(process);
   const isAll = paused.length === Object.keys(process.endpoints).length;
   const givenUp = dead.rejected + dead.expired;
-  const dropped = sumOf({ ...process.dropped, "visitor-full": 0 });
+  const lost = sumOf({ ...process.dropped, "visitor-full": 0 });
   const link = (reason, text) =>
     html`<a href="#letters-title" onClick=${() => choose({ kind: "", reason })}>${text}</a>`;
   const says = [
@@ -44,8 +44,8 @@ export function Summary({ outbox: { dead, oldestMs, trouble }, process }) {
       html`${countOf(dead.unconfirmed, "event")} may or may not have arrived: ${link("unconfirmed", "decide what to do")}.`,
     ],
     givenUp > 0 && ["lost", html`${countOf(givenUp, "event")} given up: ${link("", "see why")}.`],
-    dropped > 0 && ["lost", `${countOf(dropped, "event")} dropped since this process started: see below.`],
-    oldestMs > 3_600_000 && ["waiting", `An event has waited for ${span(oldestMs)}.`],
+    lost > 0 && ["lost", `${countOf(lost, "event")} dropped since this process started: see below.`],
+    oldestMs > 3_600_000 && ["waiting", `The oldest event that waits happened ${span(oldestMs)} ago.`],
   ].filter(Boolean);
   if (says.length === 0) says.push(["linked", "All is well."]);
   return html`

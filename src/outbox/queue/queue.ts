@@ -69,7 +69,7 @@ export function createQueue(
     ...{ max: options.maxDeadLetters, maxBytes: options.maxDeadLetterBytes },
     onEvicted: (event) => onDropped(event, "dead-letters-full"),
   });
-  // Not by a clock that was set ahead; and this process goes on with what it has under way.
+  // By the time that the clock should show, if known. This process goes on with what it has under way.
   const isHeld = () =>
     `(q.due_at > ${serverClock.leaseEnd(now)} or q.head in (${[0, ...underWay.keys()].join()}))`;
   const settleIn = createSettle(database, { worker, ends, queues, underWay });

@@ -29,9 +29,12 @@ function expectRefusal(directory: string, words: string): void {
 
 const FILES = ["outbox.db", "outbox.db-wal", "outbox.db-shm"];
 
-test.each([0o666, 0o400])(
-  "the disk outbox takes their rights from others, of a directory that holds nothing else, and of its files, and gives itself those that it needs: %i",
-  async (mode) => {
+test.each([
+  ["0666", 0o666],
+  ["0400", 0o400],
+] as const)(
+  "the disk outbox takes their rights from others, of a directory that holds nothing else, and of its files, and gives itself those that it needs: %s",
+  async (_, mode) => {
     const directory = scratchDirectory();
     const before = openDisk(directory);
     await before.append(sample("payment"));
