@@ -39,9 +39,10 @@ export function shownData({ idempotencyKey: _, ...data }: OutboxEvent["data"]): 
   return data;
 }
 
-/** An event's visitor, as one string: for counting visitors, not for ordering their events. */
-export function visitorOf({ id, data }: OutboxEvent): string {
-  return data.sessionId ?? data.clickId ?? id;
+/** A visitor's names: a session, a click id. An event that has neither is a visitor of its own. */
+export function namesOf({ id, data: { clickId, sessionId } }: OutboxEvent): string[] {
+  const names = [...(sessionId ? [`s${sessionId}`] : []), ...(clickId ? [`c${clickId}`] : [])];
+  return names.length > 0 ? names : [`e${id}`];
 }
 
 /** The time that a payment waits for, in milliseconds since the epoch. */

@@ -16,7 +16,8 @@ export interface Ticket {
 export interface Finding {
   /** `pass`: an event was read and decided on. `nothing`: all that it says is about its event. */
   readonly type: "pass" | "failure" | "pause" | "unreachable" | "nothing";
-  readonly visitor: string;
+  /** The visitor's. */
+  readonly names: readonly string[];
   readonly reason: PauseReason;
   /** Whether the event may have been taken. */
   readonly isAmbiguous: boolean;
@@ -182,19 +183,21 @@ export class EndpointHealth {
    * are no outage: a service may lose one in ten, and the processes would wait for each other all the
    * time. But while there is one, each keeps it up. Returns whether there is an outage, or was one.
    */
-  learn({ heldMs, underWay }: Unanswered, now: number): boolean {
+  learn(unanswered: Unanswered, now: number): boolean {
     const before = this.#seenAt;
-    this.#seenAt = new Map(underWay.map((event) => [event, before.get(event) ?? now]));
-    const seen = [...this.#seenAt.values()];
-    const held = heldMs.map((ms) => now - ms).filter((at) => at > this.#passedAt);
-    const slow = seen.filter((at) => at > this.#passedAt && now - at >= this.#patienceMs);
+    const seen = unanswered.underWay.map((one) => ({ ...one, at: before.get(one.number) ?? now }));
+    this.#seenAt = new Map(seen.map(({ number, at }) => [number, at]));
+    const lost = unanswered.held.map(({ names, agoMs }) => ({ names, at: now - agoMs }));
+    const held = lost.filter(({ at }) => at > this.#passedAt);
+    const slow = seen.filter(({ at }) => at > this.#passedAt && now - at >= this.#patienceMs);
     if (held.length > 0 ? !this.#isSilent && !isLossOfAll([...held, ...slow]) : slow.length < SLOW_ATTEMPTS) {
       const isOver = this.#outage?.known !== undefined;
       if (isOver) this.#recover(now);
       return isOver;
     }
     this.#limit = 1;
-    const known = { since: Math.min(...held, ...slow), lastAt: seen.length > 0 ? now : Math.max(...held) };
+    const times = [...held, ...slow].map(({ at }) => at);
+    const known = { since: Math.min(...times), lastAt: seen.length > 0 ? now : Math.max(...times) };
     const since = Math.min(this.#outage?.since ?? now, known.since);
     this.#outage = { reason: "silent", isCostly: true, failedAt: since, ...this.#outage, since, known };
     return true;
@@ -206,7 +209,7 @@ export class EndpointHealth {
   }
 
   /** The endpoint did not take an event. Returns whether that may be the event's own fault. */
-  fail(ticket: Ticket, { visitor, reason, isAmbiguous }: Finding, now: number): boolean {
+  fail(ticket: Ticket, { names, reason, isAmbiguous }: Finding, now: number): boolean {
     this.#endThrottle(now);
     if (now - ticket.beganAt >= this.#patienceMs) this.#suspectUntil = now + SUSPECT_MS;
     const isCostly = isAmbiguous && this.#holdsAmbiguous;
@@ -216,7 +219,7 @@ export class EndpointHealth {
     // A refusal is no sign of too many requests at once.
     if (reason !== "misconfigured" && reason !== "unauthorized")
       this.#limit = Math.max(1, Math.floor(this.#limit / 2));
-    this.#streak.add({ beganAt: ticket.beganAt, visitor, isCostly });
+    this.#streak.add({ at: ticket.beganAt, names, isCostly });
     const before = this.#outage;
     if (!before && !this.#streak.isOutage(now, isCostly, SLOW_BY * this.#passMs)) return true;
     // New events have probes of their own, which must not delay the probe of the others.

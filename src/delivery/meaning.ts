@@ -1,4 +1,4 @@
-import { type EventKind, visitorOf } from "../conversion/events.js";
+import { type EventKind, namesOf } from "../conversion/events.js";
 import type { AmbiguousPolicy } from "../conversion/kinds.js";
 import type { DeathReason } from "../outbox/dead-letters.js";
 import type { Claim, History, Verdict } from "../outbox/outbox.js";
@@ -56,7 +56,7 @@ export function findingOf(ended: EndedAttempt): Finding {
   const { claim, attempt, outcome } = ended;
   return {
     type: isAskedAlone(ended) ? "nothing" : MEANINGS[outcome.type].finding,
-    visitor: visitorOf(claim.event),
+    names: namesOf(claim.event),
     reason: pauseReasonOf(attempt),
     isAmbiguous: outcome.type === "ambiguous",
     isOfGateway: isOfGateway(attempt),

@@ -59,11 +59,23 @@ const FADING = 0.8;
 const LOST_TOGETHER_MS = 15_000;
 const LOST_ANSWERS = 4;
 
-/** Whether answers lost at these times are an outage: four, or two soon after each other. */
-export function isLossOfAll(times: readonly number[]): boolean {
-  const lost = [...times].sort((one, other) => one - other);
-  const isSoon = (at: number, nth: number) => at - (lost[nth - 1] ?? Number.NaN) < LOST_TOGETHER_MS;
-  return lost.length >= LOST_ANSWERS || lost.some(isSoon);
+/** An attempt whose answer was lost. */
+interface Loss {
+  readonly at: number;
+  /** Its visitor's. */
+  readonly names: readonly string[];
+}
+
+const areStrangers = (one: Loss, other: Loss) => !one.names.some((name) => other.names.includes(name));
+
+/** Whether these are an outage: four, or two soon after each other, but not one visitor's alone. */
+export function isLossOfAll(losses: readonly Loss[]): boolean {
+  const lost = [...losses].sort((one, other) => one.at - other.at);
+  return lost.some((loss, nth) => {
+    const before = lost[nth - 1];
+    const isAnother = before !== undefined && areStrangers(before, loss);
+    return isAnother && (lost.length >= LOST_ANSWERS || loss.at - before.at < LOST_TOGETHER_MS);
+  });
 }
 
 /** The attempts at one endpoint that failed since the last one that it took. */
@@ -71,18 +83,19 @@ export class FailureStreak {
   /** When the first of them began; infinite if there is none. */
   since = Number.POSITIVE_INFINITY;
   #failures = 0;
-  /** When the last attempts began that may have cost an event. */
-  #lostAt: readonly number[] = [];
-  // Two are enough to know that no single visitor causes the failures.
-  readonly #visitors = new Set<string>();
+  /** The last attempts that may have cost an event. */
+  #lost: readonly Loss[] = [];
+  #last: Loss | undefined;
+  #areOfStrangers = false;
   /** An outage takes so many times the usual failures: more if an event passed in spite of many. */
   #patience = 1;
 
-  add(failure: { readonly beganAt: number; readonly visitor: string; readonly isCostly: boolean }): void {
+  add(failure: Loss & { readonly isCostly: boolean }): void {
     this.#failures++;
-    if (failure.isCostly) this.#lostAt = [...this.#lostAt, failure.beganAt].slice(-LOST_ANSWERS);
-    this.since = Math.min(this.since, failure.beganAt);
-    if (this.#visitors.size < 2) this.#visitors.add(failure.visitor);
+    if (failure.isCostly) this.#lost = [...this.#lost, failure].slice(-LOST_ANSWERS);
+    this.since = Math.min(this.since, failure.at);
+    this.#areOfStrangers ||= this.#last !== undefined && areStrangers(this.#last, failure);
+    this.#last = failure;
   }
 
   /**
@@ -93,7 +106,7 @@ export class FailureStreak {
     const doubtMs = Math.min(SHORTEST_OUTAGE_MS * this.#patience, LONGEST_DOUBT_MS);
     const isLong = now - this.since >= Math.max(doubtMs, longMs);
     const areMany = this.#failures >= FAILURES_OF_AN_OUTAGE * this.#patience;
-    return this.#visitors.size > 1 && (areMany || (isCostly ? isLossOfAll(this.#lostAt) : isLong));
+    return this.#areOfStrangers && (areMany || (isCostly ? isLossOfAll(this.#lost) : isLong));
   }
 
   /** An event was taken. */
@@ -102,8 +115,9 @@ export class FailureStreak {
     const needed = (4 * this.#failures) / FAILURES_OF_AN_OUTAGE;
     this.#patience = clamp(needed, Math.max(1, FADING * this.#patience), MOST_PATIENCE);
     this.#failures = 0;
-    this.#lostAt = [];
+    this.#lost = [];
+    this.#last = undefined;
+    this.#areOfStrangers = false;
     this.since = Number.POSITIVE_INFINITY;
-    this.#visitors.clear();
   }
 }

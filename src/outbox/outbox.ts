@@ -145,12 +145,12 @@ export type Stored = Exclude<AddOutcome, "in-memory">;
  */
 export type CancelOutcome = "cancelled" | "sent" | "unknown";
 
-/** Events of one endpoint without an answer. */
+/** Events of one endpoint without an answer, with names of their visitors. */
 export interface Unanswered {
   /** Since the endpoint last took one: how long ago each was held, in milliseconds. */
-  readonly heldMs: readonly number[];
+  readonly held: readonly { readonly names: readonly string[]; readonly agoMs: number }[];
   /** Those that other processes have claimed now, by a number of the storage's. */
-  readonly underWay: readonly number[];
+  readonly underWay: readonly { readonly names: readonly string[]; readonly number: number }[];
 }
 
 /**

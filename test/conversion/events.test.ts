@@ -2,7 +2,7 @@ import type { OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { eventFrom, paymentEventId } from "../../src/conversion/event-from.js";
-import { visitorOf } from "../../src/conversion/events.js";
+import { namesOf } from "../../src/conversion/events.js";
 import { emailOf } from "../../src/conversion/kinds.js";
 import { createPseudonyms } from "../../src/conversion/pseudonyms.js";
 import { A_REFERENCE } from "../../src/conversion/reference.js";
@@ -206,13 +206,13 @@ describe("events", () => {
       return [event("payment", payment, { sessionId: text }), event("click", click)];
     });
     expect((await heapAtRest()) - before).toBeLessThan(4_000_000);
-    expect(visitorOf(events[7]?.[0] as OutboxEvent)).toBe("0b0f3f5c-2b1e-4d7f-9a44-7");
+    expect(namesOf(events[7]?.[0] as OutboxEvent)).toEqual(["s0b0f3f5c-2b1e-4d7f-9a44-7"]);
   });
 
   it("know their customer and their visitor", () => {
     const paid = event("payment", payment);
     const click = event("click", { affiliateReference: "ALICE" }, { clickId: "c", sessionId: "s" });
     expect([emailOf(paid), emailOf(click)]).toEqual(["a@b", undefined]);
-    expect([visitorOf(paid), visitorOf(click)]).toEqual([paid.id, "s"]);
+    expect([namesOf(paid), namesOf(click)]).toEqual([[`e${paid.id}`], ["ss", "cc"]]);
   });
 });

@@ -1,5 +1,6 @@
-import type { OutboxEvent } from "express-affiliate";
+import type { Attribution, OutboxEvent } from "express-affiliate";
 import { afterEach, expect, test } from "vitest";
+import { namesOf } from "../../src/conversion/events.js";
 import { loginSessionId } from "../../src/conversion/visitor-ids.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import type { Deliver, Outbox, OutboxObserver } from "../../src/outbox/outbox.js";
@@ -21,7 +22,7 @@ import { virtualDisk } from "../helpers/virtual-disk.js";
 afterEach(removeScratchDirectories);
 
 type Process = ReturnType<typeof startDelivery> & {
-  readonly pay: () => Promise<OutboxEvent>;
+  readonly pay: (visitor?: Attribution) => Promise<OutboxEvent>;
   /** The state of the endpoint of payments. */
   readonly endpoint: () => string;
 };
@@ -31,8 +32,8 @@ type Process = ReturnType<typeof startDelivery> & {
  * and the other processes' claims. Of eight processes, a file takes minutes for each hour.
  */
 function sharedMemory(clock: FakeClock): () => Outbox {
-  let heldAt: number[] = [];
-  const claims = new Map<number, Outbox>();
+  let held: { at: number; names: readonly string[] }[] = [];
+  const claims = new Map<number, { of: Outbox; names: readonly string[] }>();
   let claimed = 0;
   return () => {
     const outbox = memoryOutbox({}, clock);
@@ -41,18 +42,21 @@ function sharedMemory(clock: FakeClock): () => Outbox {
       ...deliver,
       async deliver(claim) {
         const number = ++claimed;
-        claims.set(number, outbox);
+        const names = namesOf(claim.event);
+        claims.set(number, { of: outbox, names });
         const verdict = await deliver.deliver(claim);
         claims.delete(number);
-        if (verdict.type === "delivered") heldAt = [];
-        if (verdict.type === "dead") heldAt.push(clock.now());
+        if (verdict.type === "delivered") held = [];
+        if (verdict.type === "dead") held.push({ at: clock.now(), names });
         return verdict;
       },
     });
     return Object.assign(outbox, {
       unanswered: async () => ({
-        heldMs: heldAt.map((at) => clock.now() - at),
-        underWay: [...claims].flatMap(([number, of]) => (of === outbox ? [] : [number])),
+        held: held.map(({ at, names }) => ({ names, agoMs: clock.now() - at })),
+        underWay: [...claims].flatMap(([number, { of, names }]) =>
+          of === outbox ? [] : [{ number, names }],
+        ),
       }),
       start: (deliver: Deliver, observer: OutboxObserver) => start(watched(deliver), observer),
     });
@@ -85,9 +89,9 @@ function startFleet(
       ...{ clock, service, createOutbox, random: seeded(started++) },
       confirmReferral: "login-session",
     });
-    const pay = async () => {
+    const pay = async (visitor?: Attribution) => {
       const nth = visitors++;
-      const event = makeEvent("payment", { sessionId: `visitor-${nth}` }, nth, clock.now());
+      const event = makeEvent("payment", visitor ?? { sessionId: `visitor-${nth}` }, nth, clock.now());
       await process.outbox.add(event);
       return event;
     };
@@ -231,6 +235,25 @@ test("a payment waits for no strangers' whose answers were lost in two other pro
   await clock.pass(5 * SECOND_MS);
 
   expect(service.takenAt.has(id)).toBe(true);
+});
+
+test("a payment waits for none of one visitor's, whatever ids each has, though their answers were lost", async () => {
+  for (const createOutboxes of [sharedMemory, sharedDirectory]) {
+    const { clock, service, startProcesses, end } = startFleet(swallowing, createOutboxes);
+    const fleet = startProcesses(2) as [Process, Process];
+    const [clickId, sessionId] = ["click", "session"];
+    for (const ids of [{ clickId }, { clickId, sessionId }, { sessionId }, { sessionId }, { sessionId }]) {
+      await fleet[0].pay(ids);
+      await clock.pass(10 * SECOND_MS + 1);
+    }
+    expect(fleet[0].outbox.counts()).toMatchObject({ queued: 0, dead: { unconfirmed: 5 } });
+    service.reply = () => yes;
+    const paid = [await fleet[0].pay(), await fleet[1].pay()];
+    await clock.pass(5 * SECOND_MS);
+
+    expect(paid.map(({ id }) => service.takenAt.has(id))).toEqual([true, true]);
+    await end(fleet);
+  }
 });
 
 test("a slow endpoint that answers costs nothing, and is not paused", async () => {

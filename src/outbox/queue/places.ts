@@ -1,4 +1,4 @@
-import type { OutboxEvent } from "../../conversion/events.js";
+import { namesOf, type OutboxEvent } from "../../conversion/events.js";
 import type { Database, Statements } from "./database.js";
 import { forLength, QUEUED } from "./rows.js";
 
@@ -12,10 +12,9 @@ export interface Place {
   readonly last: number;
 }
 
-/** A visitor's names: a session, a click id. An event that has neither is a visitor of its own. */
-function namesOf({ id, destination, data: { clickId, sessionId } }: OutboxEvent): string[] {
-  const names = [...(sessionId ? [`s${sessionId}`] : []), ...(clickId ? [`c${clickId}`] : [])];
-  return (names.length > 0 ? names : [`e${id}`]).map((name) => `${destination} ${name}`);
+/** The visitor's names, for the client id. */
+function keysOf(event: OutboxEvent): string[] {
+  return namesOf(event).map((name) => `${event.destination} ${name}`);
 }
 
 /** Finds events' visitors. */
@@ -42,7 +41,7 @@ export function createPlaces({ words }: Pick<Database, "words">) {
   /** Each event's visitor: that of a live event with one of its ids, or a new one. */
   return async function placesOf(tx: Statements, all: readonly OutboxEvent[]): Promise<Place[]> {
     const named = all.filter(({ data }) => data.clickId ?? data.sessionId);
-    const names = [...new Set(named.flatMap(namesOf))];
+    const names = [...new Set(named.flatMap(keysOf))];
     const known = new Map<string, Pick<Place, "visitor" | "last">>();
     if (names.length > 0) {
       const rows = await tx.rows<{ name: string; visitor: string; last: number | null }>(select(names), [
@@ -52,7 +51,7 @@ export function createPlaces({ words }: Pick<Database, "words">) {
       for (const { name, visitor, last } of rows) known.set(name, { visitor, last: last ?? 0 });
     }
     return all.map((event) => {
-      const names = namesOf(event);
+      const names = keysOf(event);
       const found = names.map((name) => known.get(name)).find(Boolean);
       const { visitor, last } = found ?? { visitor: names[0] as string, last: 0 };
       for (const name of names) if (!known.has(name)) known.set(name, { visitor, last });

@@ -10,6 +10,11 @@ const LETTERS = 50;
 // A process was killed, or a person held them: that says nothing about the endpoint.
 const OF_THE_ENDPOINT = `death not like '%"ERR_INTERRUPTED"%' and death not like '%"ERR_HELD"%'`;
 
+type Row = Record<"seq" | "at_ms" | "now", number> & Record<"visitor" | "alias" | "alias_2", string | null>;
+
+const namesIn = ({ visitor, alias, alias_2 }: Row) =>
+  [visitor, alias, alias_2].filter((name) => name !== null);
+
 /** See `Outbox.unanswered`: derived from the rows of dead letters, claims and delivered events. */
 export function createUnanswered(
   database: Database,
@@ -21,12 +26,12 @@ export function createUnanswered(
     const kind = kindOf(endpoint);
     const isIts = `${scope.condition} and endpoint = ?`;
     const its = [endpointNumber(endpoint)];
-    const rows = await database.rows<Record<"seq" | "at_ms" | "now", number>>(
-      `select * from (select seq, at_ms, ${now} as now from ${events}
+    const rows = await database.rows<Row>(
+      `select * from (select seq, at_ms, ${now} as now, visitor, alias, alias_2 from ${events}
          where ${inState(DEAD)} and ${isIts} and at_ms > ${now} - ${LATELY_MS} and at_ms <= ${now}
            and reason = 'unconfirmed' and ${OF_THE_ENDPOINT} order by at_ms desc limit ${LETTERS}) as held
        union all
-       select head, 0, ${now} from ${queues} where ${isIts} and turn = ${CLAIMED} and claimed_by <> ?`,
+       select head, 0, ${now}, visitor, null, null from ${queues} where ${isIts} and turn = ${CLAIMED} and claimed_by <> ?`,
       [...its, ...its, worker],
     );
     const held = rows.filter(({ at_ms }) => at_ms > 0);
@@ -39,8 +44,12 @@ export function createUnanswered(
     const [passed] = held.length > 0 ? await database.rows<{ at_ms: number }>(text, values) : [];
     const passedAt = passed ? passed.at_ms - lastsMs : 0;
     return {
-      heldMs: held.filter(({ at_ms }) => at_ms > passedAt).map((row) => row.now - row.at_ms),
-      underWay: rows.filter(({ at_ms }) => at_ms === 0).map(({ seq }) => seq),
+      held: held
+        .filter(({ at_ms }) => at_ms > passedAt)
+        .map((row) => ({ names: namesIn(row), agoMs: row.now - row.at_ms })),
+      underWay: rows
+        .filter(({ at_ms }) => at_ms === 0)
+        .map((row) => ({ names: namesIn(row), number: row.seq })),
     };
   };
 }

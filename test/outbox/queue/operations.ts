@@ -268,14 +268,22 @@ export function testOperations<Pool>(
     const death = { attempts: 1, reason: "unconfirmed" } as const;
     await using stage = await Stage.open(() => create());
     const other = await reopen();
-    const known = async (outbox: Outbox) => outbox.unanswered?.("lead/payment");
-    const nothing = { heldMs: [], underWay: [] };
+    const known = async (outbox: Outbox) => {
+      const { held = [], underWay = [] } = (await outbox.unanswered?.("lead/payment")) ?? {};
+      return {
+        held: held.flatMap(({ names }) => names).sort(),
+        underWay: underWay.map(({ names }) => names),
+      };
+    };
+    const nothing = { held: [], underWay: [] };
 
     await stage.giveUp([sample("payment")], { ...HELD, attempts: 0 });
     await stage.giveUp([sample("payment")], { ...death, code: "ERR_INTERRUPTED" });
     expect(await known(other)).toEqual(nothing);
-    await stage.giveUp([sample("payment"), sample("payment")], { ...death, code: "ETIMEDOUT" });
-    const held = { heldMs: [expect.any(Number), expect.any(Number)], underWay: [] };
+    const [bySession, byClick] = [{ sessionId: "s" }, { clickId: "c" }];
+    const doubtful = [sample("payment", bySession), sample("payment", { ...bySession, ...byClick })];
+    await stage.giveUp(doubtful, { ...death, code: "ETIMEDOUT" });
+    const held = { held: ["cc", "ss", "ss"].map((name) => `${DESTINATION} ${name}`), underWay: [] };
     expect(await known(other)).toEqual(held);
     await other.close();
     const restarted = await reopen();
@@ -289,9 +297,9 @@ export function testOperations<Pool>(
 
     (await stage.handOver(sample("payment"))).settle({ type: "delivered", isSkipped: true });
     await stage.empty();
-    const { settle } = await stage.handOver(sample("payment"));
+    const { settle } = await stage.handOver(sample("payment", { sessionId: "another" }));
     expect(await known(stage.outbox)).toEqual(held);
-    expect(await known(restarted)).toEqual({ ...held, underWay: [expect.any(Number)] });
+    expect(await known(restarted)).toEqual({ ...held, underWay: [[`${DESTINATION} sanother`]] });
     settle({ type: "delivered" });
     await stage.empty();
     for (const outbox of [stage.outbox, restarted]) expect(await known(outbox)).toEqual(nothing);
