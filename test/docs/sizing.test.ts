@@ -2,7 +2,15 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { MIB } from "../../src/outbox/option-types.js";
 import { sizeOf } from "../../src/outbox/shedding.js";
 import { sample } from "../contract/samples.js";
-import { appending, openDisk } from "../helpers/disk-store.js";
+import {
+  appending,
+  type Disk,
+  diskOf,
+  openDisk,
+  REJECTED,
+  settleAll,
+  someOf,
+} from "../helpers/disk-store.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
@@ -27,5 +35,19 @@ describe("what one takes", () => {
     expect(text).toContain("1 to 1.5 million per GiB");
     expect((waiting / mib) * 1024).toBeGreaterThan(1e6);
     expect((waiting / mib) * 1024).toBeLessThan(1.5e6);
+  });
+
+  it("is a third of a file at most for dead letters, however small they are: live events have their half", async () => {
+    expect(textOf("docs/outboxes.md")).toContain("Dead letters take a third at most");
+    const clicksIn = async (disk: Disk) => {
+      while ((await disk.append(sample("click")))[0] === "queued");
+      return (await disk.counts()).byKind?.click.queued ?? 0;
+    };
+    const [empty, other] = [diskOf({ maxBytes: MIB }), diskOf({ maxBytes: MIB, maxDeadLetters: 10_000 })];
+    for (let nth = 0; nth < 10; nth++) {
+      await other.append(...someOf("payment", 100));
+      await settleAll(other, REJECTED);
+    }
+    expect((await clicksIn(other)) / (await clicksIn(empty))).toBeCloseTo(0.5, 1);
   });
 });

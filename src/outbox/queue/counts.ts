@@ -48,8 +48,13 @@ type Tally = Map<string, CountRow>;
  * settled: `flush` relies on that.
  *
  * @param scope for whose events an outbox has bounds.
+ * @param bytesOf what so many events take, with so many bytes of texts. Default: their texts.
  */
-export function createCounts(count: () => Promise<readonly CountRow[]>, scope: Scope) {
+export function createCounts(
+  count: () => Promise<readonly CountRow[]>,
+  scope: Scope,
+  bytesOf: (number: number, textBytes: number) => number = (_, textBytes) => textBytes,
+) {
   let tally: Tally = new Map();
   /** What this process has added since the server was last asked. */
   let recent: CountRow[] = [];
@@ -63,6 +68,9 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, scope: S
     for (const row of tally.values()) if (isMeant(row)) result += row[of];
     return result;
   }
+
+  const bytes = (isMeant: (row: CountRow) => boolean) =>
+    bytesOf(sum("number", isMeant), sum("bytes", isMeant));
 
   function add(change: CountRow): void {
     addTo(tally, change);
@@ -88,10 +96,11 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, scope: S
       sum("number", (row) => scope.has(row) && !isDead(row) && (kind ?? row.kind) === row.kind),
     scheduled: (): number => sum("number", (row) => scope.has(row) && row.name === "scheduled"),
     dead: (): number => sum("number", (row) => scope.has(row) && isDead(row)),
-    deadBytes: (): number => sum("bytes", (row) => scope.has(row) && isDead(row)),
+    deadBytes: (): number => bytes((row) => scope.has(row) && isDead(row)),
     /** Whether the numbers may be too high until the server counts again. */
     mayBeTooHigh: (): boolean => mayBeTooHigh,
-    sum,
+    /** What events take, of all client ids. */
+    bytes,
     add,
     /** Runs work, and adds what it has changed. */
     async during<T>(work: () => Promise<T>, effect: (result: T) => readonly CountRow[]): Promise<T> {

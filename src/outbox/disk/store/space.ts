@@ -9,11 +9,12 @@ import { DONE, eventOf, inState, sizeOf } from "../../queue/rows.js";
 import { kindsBelow } from "../../shedding.js";
 import type { SqliteDatabase } from "../file/dialect.js";
 
-// Measured, an upper estimate: an event without its data, its entries in the indexes, and its
-// visitor's queue.
-const ROW_BYTES = 480;
-// Some texts leave half a page empty.
-const TEXT_BYTES = 1.6;
+/**
+ * What events take in the file. Measured, an upper estimate: a row without its texts, its entries in
+ * the indexes, and its visitor's queue. Some texts leave half a page empty.
+ */
+export const bytesOf = (number: number, textBytes: number): number => 480 * number + 1.6 * textBytes;
+
 // Of `maxBytes`. Events take less than that, unless ids of settled ones take the rest.
 const FULL = 0.85;
 const PAGE_BYTES = 4_096;
@@ -42,13 +43,9 @@ export function createSpace(
 ) {
   const { maxBytes, counts, queue, onDropped } = options;
 
-  /** Of all client ids. */
-  const bytesThat = (isMeant: (row: CountRow) => boolean) =>
-    ROW_BYTES * counts.sum("number", isMeant) + TEXT_BYTES * counts.sum("bytes", isMeant);
-
   function missingFor(events: readonly OutboxEvent[]): number {
-    const bytes = events.reduce((sum, event) => sum + ROW_BYTES + TEXT_BYTES * sizeOf(event), 0);
-    return bytesThat(() => true) + bytes - maxBytes;
+    const textBytes = events.reduce((sum, event) => sum + sizeOf(event), 0);
+    return counts.bytes(() => true) + bytesOf(events.length, textBytes) - maxBytes;
   }
 
   async function append(events: readonly OutboxEvent[]): Promise<readonly Stored[]> {
@@ -73,7 +70,7 @@ export function createSpace(
     const lower = kindsBelow(event.kind);
     const missing = () => missingFor([event]);
     const isLess = (row: CountRow) => lower.includes(row.kind) || (row.kind === event.kind && isDead(row));
-    if (missing() > bytesThat(isLess)) return false;
+    if (missing() > counts.bytes(isLess)) return false;
     // What is its own client id's goes first.
     const destinations = new Set([event.destination, ...counts.rows.map((row) => row.destination)]);
     for (const kind of [...lower, event.kind]) {

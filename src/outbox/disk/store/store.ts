@@ -17,7 +17,7 @@ import type { Database as Connection, Problem } from "../file/sqlite.js";
 import { type Call, createSingleCalls, type DiskClaim, type SingleCalls } from "./calls.js";
 import { copyInto } from "./moved-file.js";
 import { createOwners, type Locks } from "./owners.js";
-import { createSpace, type Dropped } from "./space.js";
+import { bytesOf, createSpace, type Dropped } from "./space.js";
 
 // Of `maxBytes`, dead letters included. The rest is for ids, and for SQLite, also to delete.
 const SHARE_OF_EVENTS = 0.7;
@@ -69,7 +69,7 @@ export function createStore(
   const { maxBytes, maxDeadLetters, rememberMs, leaseMs } = options;
   const { clock = clockOfAllThreads, scope = new Scope(), inherited } = options;
   const database = createDialect(clock.now, options.onStatement);
-  const counts = createCounts(() => queue.count(), scope);
+  const counts = createCounts(() => queue.count(), scope, bytesOf);
   const destinations = () => [...new Set(counts.rows.map(({ destination }) => destination))];
   const owners = createOwners(database, { owner, locks: options.locks, destinations });
   const maxEventBytes = maxBytes * SHARE_OF_EVENTS;
