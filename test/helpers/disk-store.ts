@@ -127,7 +127,7 @@ export function openDisk(directory: string, options: Options = {}): Disk {
   file.db.exec("pragma synchronous = off");
   const store = createStore(owner, {
     ...{ maxBytes, maxDeadLetters, rememberMs, leaseMs, onStatement, scope: new Scope(clientId) },
-    locks: { hasEnded: (other) => ended.has(other), removeEnded() {} },
+    locks: { stateOf: (other) => (ended.has(other) ? "ended" : "running"), removeEnded() {} },
     clock: { now: time, monotonic },
     inherited,
   });

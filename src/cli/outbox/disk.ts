@@ -46,7 +46,7 @@ export function openDisk(directory: string, clientId?: number): OpenOutbox {
   const store = createStore(randomUUID(), { ...NO_LIMITS, scope });
   const file = opened();
   store.use(file);
-  const takenIn = takeInAll(createTakeIn(path, locks.isGone, systemClock), store);
+  const takenIn = takeInAll(createTakeIn(path, locks, systemClock), store);
   // Each call says what is wrong.
   takenIn.catch(() => {});
 

@@ -181,18 +181,18 @@ test("the disk outbox has a lock that other processes can tell the end of, takes
     renameSync(join(directory, name), aside);
     copyFileSync(aside, join(directory, name));
   };
-  expect(other.hasEnded("one")).toBe(false);
+  expect(other.stateOf("one")).toBe("unlocked");
   for (const lose of [(name: string) => rmSync(join(directory, name)), replaced]) {
     one.acquire();
     one.acquire();
-    expect(other.hasEnded("one")).toBe(false);
+    expect(other.stateOf("one")).toBe("running");
     lose(locksOf(directory)[0] as string);
-    expect(other.isGone("one")).toBe(true);
+    expect(other.stateOf("one")).not.toBe("running");
   }
   one.acquire();
   other.acquire();
   other.removeEnded([]);
-  expect(other.isGone("one")).toBe(false);
+  expect(other.stateOf("one")).toBe("running");
   expect(locksOf(directory)).toHaveLength(2);
   one.release();
   other.release();

@@ -71,12 +71,12 @@ export function createOwnerLocks(path: string, { engine, owner: self }: { engine
     if (!isRemoved) remove();
   }
 
-  function hasEnded(owner: string, ifUnknown: boolean): boolean {
-    if (owner === self) return false;
-    if (!statIfThere(pathOf(owner))) return ifUnknown;
+  function stateOf(owner: string): "running" | "ended" | "unlocked" {
+    if (owner === self) return "running";
+    if (!statIfThere(pathOf(owner))) return "unlocked";
     const taken = lock(owner);
     taken?.close();
-    return taken !== undefined;
+    return taken ? "ended" : "running";
   }
 
   function otherOwners(): string[] {
@@ -90,10 +90,8 @@ export function createOwnerLocks(path: string, { engine, owner: self }: { engine
     acquire: () => harmless(acquire),
     /** With `keepsFile`, the file stays: others see that this process has ended, and take its claims over. */
     release: (keepsFile?: boolean) => harmless(() => release(keepsFile)),
-    /** Whether it is known to have ended: `false` if its lock file is missing. */
-    hasEnded: (owner: string): boolean => harmless(() => hasEnded(owner, false)) ?? false,
-    /** The same, but `true` if its lock file is missing: it ended, or could not take the lock. */
-    isGone: (owner: string): boolean => harmless(() => hasEnded(owner, true)) ?? false,
+    /** `unlocked`: without a lock file. It ended, or could not take the lock. */
+    stateOf: (owner: string) => harmless(() => stateOf(owner)) ?? "running",
     /** Removes the locks of ended processes that own no claims. */
     removeEnded(owners: readonly string[]): void {
       harmless(() => {
@@ -104,6 +102,6 @@ export function createOwnerLocks(path: string, { engine, owner: self }: { engine
       });
     },
     /** How many other processes use the file now. */
-    running: () => harmless(() => otherOwners().filter((owner) => !hasEnded(owner, true)).length) ?? 0,
+    running: () => harmless(() => otherOwners().filter((owner) => stateOf(owner) === "running").length) ?? 0,
   };
 }

@@ -1,6 +1,7 @@
 import type { OutboxEvent } from "../../../conversion/events.js";
 import type { Clock } from "../../../shared/clock.js";
 import { harmless } from "../../../shared/harmless.js";
+import type { OwnerLocks } from "../file/owner-locks.js";
 import type { Store, TransactionOutcome } from "../store/store.js";
 import { eventFromLine, type FoundSpool, readSpool, removeSpool, spoolsBeside } from "./spool-files.js";
 
@@ -42,7 +43,7 @@ interface Reading extends FoundSpool {
  */
 export function createTakeIn(
   path: string,
-  isGone: (owner: string) => boolean,
+  locks: Pick<OwnerLocks, "stateOf">,
   clock: Pick<Clock, "monotonic">,
 ) {
   /** The files that were read to their end. */
@@ -53,7 +54,7 @@ export function createTakeIn(
     const spools = spoolsBeside(path);
     for (const file of stored.keys()) if (!spools.some((spool) => spool.path === file)) stored.delete(file);
     for (const spool of spools) {
-      if (!isGone(spool.owner)) continue;
+      if (locks.stateOf(spool.owner) === "running") continue;
       const before = stored.get(spool.path);
       // A file that is being written changes all the time.
       const settleMs = before?.full.length ? SETTLE_FULL_MS : SETTLE_MS;

@@ -6,7 +6,7 @@ import type { OwnerLocks } from "../file/owner-locks.js";
 /** Chosen: about 1.5 s if the process has lost its lock. One whose thread ended has it again by then. */
 export const LOOKS_WITHOUT_LOCK = 3;
 
-export type Locks = Pick<OwnerLocks, "hasEnded" | "removeEnded">;
+export type Locks = Pick<OwnerLocks, "stateOf" | "removeEnded">;
 
 /** The processes that have claimed events. */
 export function createOwners(
@@ -41,7 +41,7 @@ export function createOwners(
     async endKilled(): Promise<void> {
       const seen: typeof silent = new Map();
       for (const { holder, until } of await leasesOfOthers()) {
-        if (!locks?.hasEnded(holder)) continue;
+        if (locks?.stateOf(holder) !== "ended") continue;
         const lease = `${holder} ${until}`;
         const looks = silent.get(lease) ?? 0;
         seen.set(lease, looks + 1);

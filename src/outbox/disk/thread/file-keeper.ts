@@ -101,7 +101,7 @@ export function createFileKeeper(
     bind(clientId: number): void {
       scope.clientId = clientId;
     },
-    takeIn: createTakeIn(path, locks.isGone, systemClock),
+    takeIn: createTakeIn(path, locks, systemClock),
     /** Saves a file that was deleted a moment ago, and closes. */
     async close(): Promise<void> {
       // Of such a file, nothing is left once this thread ends.

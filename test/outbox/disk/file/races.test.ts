@@ -45,7 +45,7 @@ test("the disk outbox keeps its lock file if another process removes it before i
   one?.acquire();
 
   expect(existsSync(`${path}.owner-one`)).toBe(true);
-  expect(other?.isGone("one")).toBe(false);
+  expect(other?.stateOf("one")).toBe("running");
   one?.release();
   expect(existsSync(`${path}.owner-one`)).toBe(false);
 });

@@ -27,7 +27,8 @@ function setUp({ maxBytes = 64 * MIB, directory = scratchDirectory() } = {}) {
   const disk = diskOf({ maxBytes }, directory);
   const living = new Set<string>();
   const clock = new FakeClock();
-  const takeIn = createTakeIn(disk.path, (owner) => !living.has(owner), clock);
+  const stateOf = (owner: string) => (living.has(owner) ? "running" : "ended");
+  const takeIn = createTakeIn(disk.path, { stateOf }, clock);
   const spoolOf = (owner: string, nth = 1) => `${disk.path}-spool-${owner}.${nth}`;
   const spool = (owner: string, ...content: readonly (OutboxEvent | string)[]): string => {
     const text = content.map((each) => (typeof each === "string" ? each : lineOf(each))).join("");
@@ -130,7 +131,7 @@ test("the take-in of spools reports as dropped what there is no space for", asyn
 
 test("of two processes that take in a spool, the one that removes it reports what is lost", async () => {
   const { spool, disk, steps, clock, all } = setUp({ maxBytes: MIB });
-  const takeIn = createTakeIn(disk.path, () => true, clock);
+  const takeIn = createTakeIn(disk.path, { stateOf: () => "ended" }, clock);
   const events = someOf("payment", 4_000);
   spool("gone", ...events, "nonsense\n");
   const outcomes = [...(await steps()), ...(await steps(takeIn))];
@@ -146,7 +147,7 @@ test("of two processes that take in a spool, the one that removes it reports wha
 
 test("the take-in of spools reports nothing as dropped that another process had space for meanwhile", async () => {
   const { spool, disk, steps, clock } = setUp({ maxBytes: MIB });
-  const other = createTakeIn(disk.path, () => true, clock);
+  const other = createTakeIn(disk.path, { stateOf: () => "ended" }, clock);
   const events = someOf("payment", 4_000);
   spool("gone", ...events);
   await steps();
@@ -162,7 +163,7 @@ test("the take-in of spools reports nothing as dropped that another process had 
 
 test("the take-in of spools stores no more of a file once another process has removed it, and told what is lost", async () => {
   const { takeIn, spool, disk, steps, clock } = setUp();
-  const other = createTakeIn(disk.path, () => true, clock);
+  const other = createTakeIn(disk.path, { stateOf: () => "ended" }, clock);
   spool("gone", ...someOf("payment", 1_000));
   expect(takeIn.finds()).toBe(true);
   await takeIn.step(disk.store);
