@@ -22,7 +22,8 @@ testOutbox("diskOutbox", {
   create: () => diskOutbox({ directory: fresh() }),
   createSmall: () => diskOutbox({ directory: fresh(), maxBytes: 1024 * 1024, maxDeadLetters: 10 }),
   maxDeadLetters: 10,
-  maxDeadLetterBytes: 350_000,
+  // Of texts: with the rows around them, a third of the file.
+  maxDeadLetterBytes: 220_000,
   reopen: () => diskOutbox({ directory }),
   cutOff() {
     locking = openDisk(directory);
