@@ -6,6 +6,7 @@ import type { AffiliateOptions, DeliverySettings } from "./options.js";
 import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { isLoopback, isProxyAddress, type OutgoingProxy } from "./service/dispatcher.js";
+import { LONGEST_TIMER_MS } from "./shared/clock.js";
 import { readOptions, type SchemaOf } from "./shared/read-options.js";
 import { Secret } from "./shared/secret.js";
 import { createSignatures, type Signatures } from "./shared/signatures.js";
@@ -17,7 +18,8 @@ const positive = (what: string) => {
   const error = `must be a positive ${what}`;
   return z.int(error).check(z.minimum(1, error));
 };
-const milliseconds = (usual: number) => z._default(positive("number of milliseconds"), usual);
+const milliseconds = (usual: number, most = LONGEST_TIMER_MS) =>
+  z._default(positive("number of milliseconds").check(z.maximum(most, `must be at most ${most}`)), usual);
 const flag = (usual: boolean) => z._default(z.boolean("must be true or false"), usual);
 const policy = (usual: AmbiguousPolicy) =>
   z._default(z.enum(["retry", "hold"], 'must be "retry" or "hold"'), usual);
@@ -34,7 +36,7 @@ const delivery = z.strictObject(
     concurrency: z._default(positive("integer").check(z.maximum(256, "must be at most 256")), 8),
     connectTimeoutMs: milliseconds(3_000),
     timeoutMs: milliseconds(10_000),
-    maxAgeMs: milliseconds(72 * HOUR_MS),
+    maxAgeMs: milliseconds(72 * HOUR_MS, Number.MAX_SAFE_INTEGER),
     ambiguous: z.prefault(
       z.strictObject(
         byKind((kind) => policy(IF_MAYBE_TAKEN[kind])),

@@ -21,13 +21,14 @@ const at = (path: string, value: unknown) =>
 
 describe("options", () => {
   it("lists everything that is wrong in one message", () => {
-    const delivery = { concurency: 3, timeoutMs: 0 };
+    const delivery = { concurency: 3, timeoutMs: 0, connectTimeoutMs: 2 ** 31 };
     const { message, code } = refusal({ clientId: "10010", cookieNme: "x", delivery });
     expect(code).toBe("ERR_AFFILIATE_OPTIONS");
     expect(message.split("\n")).toEqual([
       "affiliate:",
       "  - `baseUrl` is required: it must be the service's address, such as https://tracking.example",
       '  - `clientId` must be a positive integer, got "10010" (string)',
+      "  - `delivery.connectTimeoutMs` must be at most 2147483647, got 2147483648 (number)",
       "  - `delivery.timeoutMs` must be a positive number of milliseconds, got 0 (number)",
       "  - `delivery.concurency` is not an option; did you mean `concurrency`?",
       "  - `cookieNme` is not an option; did you mean `cookieName`?",

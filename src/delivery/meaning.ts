@@ -30,14 +30,12 @@ interface Meaning {
   readonly verdict: (ended: EndedAttempt, isOfEvent: boolean) => Verdict;
 }
 
-const release = (): Verdict => ({ type: "release" });
-
 /**
  * What each outcome means for the endpoint, and for the event. docs/delivery.md has the table for
  * readers, without what never left this process; a test compares the two.
  */
 const MEANINGS: Readonly<Record<Outcome["type"], Meaning>> = {
-  delivered: { finding: "pass", verdict: delivered },
+  delivered: { finding: "pass", verdict: ({ outcome }) => outcome as Verdict },
   rejected: { finding: "pass", verdict: dead("rejected") },
   refused: { finding: "failure", verdict: afterRefusal },
   throttled: { finding: "pause", verdict: afterPause },
@@ -45,7 +43,7 @@ const MEANINGS: Readonly<Record<Outcome["type"], Meaning>> = {
   unreachable: { finding: "unreachable", verdict: retry },
   ambiguous: { finding: "failure", verdict: holdOrRetry },
   unsendable: { finding: "nothing", verdict: dead("rejected") },
-  unsent: { finding: "nothing", verdict: release },
+  unsent: { finding: "nothing", verdict: () => ({ type: "release" }) },
 };
 
 /** An event refused so often while others pass is at fault. Chosen: no key is revoked so often. */
@@ -94,10 +92,6 @@ const attemptsAt = ({ history }: Claim): number => history.attempts + 1;
 /** Whether the service may have taken the event before this attempt. */
 export function mayHaveBeenTaken({ history, interrupted }: Claim): boolean {
   return history.maybeTaken || interrupted;
-}
-
-function delivered({ outcome }: EndedAttempt): Verdict {
-  return outcome.type === "delivered" ? outcome : { type: "delivered" };
 }
 
 function dead(reason: DeathReason): (ended: EndedAttempt) => Verdict {

@@ -26,6 +26,8 @@ export function braintree(given: unknown): Told {
       return isOfSale && TAKEN.includes(event.text("status")) ? event.refund(REFUND) : undefined;
     }
     case "subscription_charged_successfully":
+      // A cycle that the subscription's balance has paid for.
+      if (event.get("subscription.transactions.length") === 0) return undefined;
       return sale(event.at("subscription.transactions.0"));
     case "dispute_opened":
       return event.at("dispute").refund(DISPUTE, { isDispute: true });

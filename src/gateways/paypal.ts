@@ -11,6 +11,7 @@ import type { Told } from "./told.js";
  * | `PAYMENT.CAPTURE.REFUNDED`, `PAYMENT.CAPTURE.REVERSED` (by PayPal) | a refund; the capture's id is in its link `up` |
  * | `PAYMENT.SALE.COMPLETED` (subscriptions, v1) | a sale; the id is the sale's |
  * | `PAYMENT.SALE.REFUNDED` | a refund; the sale's id is `sale_id` |
+ * | `PAYMENT.SALE.REVERSED` | nothing: it names no sale, so that a person has to look |
  * | `CUSTOMER.DISPUTE.CREATED` | a refund with `isDispute`, of the first disputed transaction |
  *
  * No event has the customer's id or address: `customerId` is the order's or the subscription's.

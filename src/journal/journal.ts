@@ -180,7 +180,8 @@ export function createJournal(parts: {
       counts.dropped[reason]++;
       const { event, hostId, message = WHY_DROPPED[reason] ?? reason } = details;
       if (event) end(event);
-      emit("dropped", () => ({ ...(event && noticeOf(event)), kind, reason, message: shown(message) }));
+      const whose = event ? noticeOf(event) : hostId !== undefined && { hostId };
+      emit("dropped", () => ({ ...whose, kind, reason, message: shown(message) }));
       const name = event
         ? nameOf(event)
         : hostId === undefined

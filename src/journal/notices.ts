@@ -77,6 +77,8 @@ export interface Notices {
     readonly kind: EventKind;
     /** Why it is lost. */
     readonly reason: DropReason;
+    /** If it is no event: its `paymentId` or `customerId`. */
+    readonly hostId?: string;
     /** Why, in words: such as which field is wrong, and what it must be. */
     readonly message: string;
   };

@@ -29,8 +29,9 @@ export function textOf(body: unknown, name: string): string | undefined {
   return typeof text === "string" && text !== "" ? text : undefined;
 }
 
-/** The status of an error body (§7). */
+/** The status of an error body (§7). One that says `success: true` is none. */
 export function errorStatusOf(body: unknown): number | undefined {
+  if (fieldOf(body, "success") === true) return undefined;
   const said = fieldOf(body, "status");
   // Some objects that JSON can hold cannot be turned into a number, and throw.
   const status = typeof said === "object" ? Number.NaN : Number(said ?? Number.NaN);

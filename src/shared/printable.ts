@@ -61,9 +61,5 @@ export function namedAs(name: string): string {
 }
 
 function escaped(characters: string): string {
-  let escapes = "";
-  for (let at = 0; at < characters.length; at++) {
-    escapes += `\\u${characters.charCodeAt(at).toString(16).padStart(4, "0")}`;
-  }
-  return escapes;
+  return characters.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -198,6 +198,11 @@ describe("braintree", () => {
     expect(told).toMatchObject({ payment: { paymentId: "p1" }, attribution: snapshot });
   });
 
+  it("gives nothing of a subscription's cycle that cost nothing", () => {
+    const subscription = { id: "sub1", transactions: [] };
+    expect(gateways.braintree({ kind: "subscription_charged_successfully", subscription })).toBeUndefined();
+  });
+
   it("gives a sale that is voided before it is settled as refunded", () => {
     const told = gateways.braintree(transaction(paid, { status: "voided" }));
     expect(told).toMatchObject({ type: "refund", paymentId: "p1", isFull: true });

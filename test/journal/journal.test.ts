@@ -142,6 +142,15 @@ describe("mistakes within a minute", () => {
     expect(texts()).toEqual(MISTAKES.map((message) => `a payment was dropped: ${message}`));
   });
 
+  it("have a notice each, which names what the host tried to report", () => {
+    const { journal } = startJournal();
+    const named: unknown[] = [];
+    journal.emitter.on("dropped", (notice) => void named.push(Object(notice).hostId));
+    for (const hostId of ["order-1", "order-2", undefined])
+      journal.dropped("payment", "invalid", { message: "wrong", hostId });
+    expect(named).toEqual(["order-1", "order-2", undefined]);
+  });
+
   it("have one line a kind if they differ in a value alone, and the next says how often they were made", async () => {
     const { clock, journal, texts } = startJournal();
     const wrong = (amount: number) =>

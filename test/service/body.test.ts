@@ -120,6 +120,7 @@ describe("a 2xx", () => {
     [{ error: "Unauthorized", success: false, status: "401" }, 401],
     [{ Error: "Busy", Status: 503 }, 503],
     [{ error: "none", status: 200 }, undefined],
+    [{ error: "none", status: 409, Success: true }, undefined],
     [{ error: "", status: 401 }, undefined],
     [{ error: "Odd", status: 401.5 }, undefined],
     [{ error: "Odd", status: 1_000 }, undefined],

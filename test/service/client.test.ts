@@ -118,6 +118,7 @@ describe("client", () => {
   });
 
   it.each<[string, (client: TrackingClient) => Promise<unknown>]>([
+    ["no number", (client) => client.paymentLead({ customerEmail: "a@b.example", leadValue: Number.NaN })],
     ["a bigint", (client) => client.paymentLead({ customerEmail: "a@b.example", leadValue: 10n as never })],
     ["a key of two lines", (client) => client.click({ affiliateReference: "A" }, { idempotencyKey: "a\nb" })],
     ["nothing", (client) => client.click(undefined as never)],
