@@ -1,15 +1,8 @@
 import { type Capacity, type Lane, UNTRIED } from "../outbox.js";
 import type { Chores } from "./chores.js";
 import type { Database, Scope } from "./database.js";
-import {
-  isLeasedSince,
-  type Moment,
-  momentBy,
-  type QueueClaim,
-  type ServerClock,
-  type TwoClocks,
-  type UnderWay,
-} from "./leases.js";
+import type { QueueClaim, ServerClock, UnderWay } from "./leases.js";
+import { isLeasedSince, type Moment, momentBy, type TwoClocks } from "./leases.js";
 import { CLAIMED, endpointIn, type Place, RESTING, type Scan, scansOf } from "./ranks.js";
 import { contentsOf, type EventRow, eventOf, forLength, inState, marks, NEW } from "./rows.js";
 
