@@ -16,7 +16,7 @@ const listed = new Map(
 );
 function documented(name: string): string[] {
   const file = name.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`);
-  const rows = [...textOf(`src/gateways/${file}.ts`).matchAll(/^ \* \| (.+?) \|/gm)];
+  const rows = [...textOf(`src/gateways/${file}.ts`).matchAll(/^ \* \| ([^|]+) \|(?! nothing)/gm)];
   return rows.flatMap(([, events]) => namesIn(events)).filter((event) => !event.startsWith("gateway."));
 }
 

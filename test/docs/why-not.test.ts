@@ -317,6 +317,15 @@ describe("dropped", () => {
       { outbox: memoryOutbox({ maxEvents: 1 }) },
     ],
   });
+
+  it("says each invalid payment in a notice, and one of them a minute in the log", async () => {
+    const { tracker, dropped, lines } = await shopWith();
+    const orders = ["o1", "o2"];
+    for (const paymentId of orders) await tracker.trackPayment({ ...payment, paymentId, leadValue: -5 }, ids);
+    const message = expect.stringContaining("`leadValue`");
+    expect(dropped).toMatchObject(orders.map((hostId) => ({ hostId, message })));
+    expect(lines).toEqual([expect.stringContaining('the payment "o1" was dropped')]);
+  });
 });
 
 describe("it waits", () => {

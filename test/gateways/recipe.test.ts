@@ -1,4 +1,5 @@
 import type { Express } from "express";
+import { memoryOutbox } from "express-affiliate";
 import type { Gateway, Refund } from "express-affiliate/gateways";
 import * as gateways from "express-affiliate/gateways";
 import fc from "fast-check";
@@ -27,8 +28,9 @@ async function startShop({
   express = eachExpress[1].express as () => Express,
   gateway = "stripe" as Gateway,
   windowMs = 14 * DAY_MS,
+  outbox = memoryOutbox(),
 } = {}) {
-  const { tracker, posted } = await trackerWithService();
+  const { tracker, posted } = await trackerWithService({ outbox });
   const verified =
     gateway === "stripe"
       ? async (req: Req) =>
@@ -154,6 +156,59 @@ describe("the recipe", () => {
     await post(bodies.stripe.dispute?.(paid) ?? {});
     expect(left()).toMatchObject([{ amount: 0, isDisputed: true }]);
     expect(tracker.stats().queued).toBe(1);
+  });
+});
+
+/** A shop whose outbox knows no payment again after the next, as others do not after `rememberMs`. */
+async function startForgetful(gateway: Gateway, windowMs: number) {
+  const shop = await startShop({ gateway, windowMs, outbox: memoryOutbox({ maxEvents: 1 }) });
+  const { tracker } = shop;
+  /** Waits until the payment was sent or cancelled; then nothing of it is left in the outbox. */
+  async function forget() {
+    await expect.poll(() => tracker.stats().queued).toBe(0);
+    const other = { paymentId: "other", customerEmail: ada.email, leadValue: 1 };
+    expect(await tracker.trackPayment(other, snapshot)).toMatchObject({ outcome: "queued" });
+    await tracker.flush();
+    expect(await tracker.cancelPayment(paid.id)).toBe("unknown");
+  }
+  return { ...shop, forget };
+}
+
+describe("a payment whose id the outbox has forgotten", () => {
+  it.each<[string, Gateway, (sale: object) => object, object[]]>([
+    [
+      "Mollie's partial refund",
+      "mollie",
+      (sale) => ({ ...sale, amountRefunded: { currency: "EUR", value: "5.00" } }),
+      [{ amount: 5, isFull: false }],
+    ],
+    [
+      "Mollie's full refund",
+      "mollie",
+      (sale) => ({ ...sale, amountRefunded: { currency: "EUR", value: "19.90" } }),
+      [{ amount: 19.9, isFull: true }],
+    ],
+    ["Mollie's chargeback", "mollie", () => bodies.mollie.dispute?.(paid) ?? {}, [{ isDisputed: true }]],
+    ["Square's `payment.updated`", "square", (sale) => sale, []],
+  ])("is not reported again for %s", async (_, gateway, later, expected) => {
+    const { post, forget, left, tracker } = await startForgetful(gateway, 300);
+    const sale = bodies[gateway].sale(paid);
+    await post(sale);
+    await forget();
+    expect(await post(later(sale))).toBe(204);
+    expect(tracker.stats().queued).toBe(0);
+    expect(left()).toMatchObject(expected);
+    expect(left()).toHaveLength(expected.length);
+  });
+
+  it("stays withdrawn if a dispute follows its refund", async () => {
+    const { post, forget, corrections, left } = await startForgetful("stripe", DAY_MS);
+    await post(sold());
+    await post(returned(1_990));
+    await forget();
+    await post(bodies.stripe.dispute?.(paid) ?? {});
+    expect(corrections.get("ch_1")).toMatchObject({ isDisputed: true, isWithdrawn: true });
+    expect(left()).toEqual([]);
   });
 });
 

@@ -43,6 +43,7 @@ export function createShop({
 
   async function report(sale) {
     const { payment, currency, customerId, attribution } = sale;
+    if (sales.has(payment.paymentId)) return correct(payment.paymentId);
     const user = users.get(customerId); // the gateway's id (cus_…), not yours
     if (customerId && !user && !attribution) unlinked.set(payment.paymentId, sale);
     const [leadValue, notBefore] = [inEuros(payment.leadValue, currency), new Date(Date.now() + WINDOW_MS)];
@@ -59,7 +60,9 @@ export function createShop({
     const [sale, all] = [sales.get(paymentId), refunds.get(paymentId)];
     if (!sale || !all) return 204;
     const back = refunded(sale.payment, all);
-    const isWithdrawn = back.isFull && (await tracker.cancelPayment(paymentId)) === "cancelled";
+    const isWithdrawn =
+      corrections.get(paymentId)?.isWithdrawn ||
+      (back.isFull && (await tracker.cancelPayment(paymentId)) === "cancelled");
     corrections.set(paymentId, { ...sale, ...back, isWithdrawn });
     return 204;
   }
