@@ -13,27 +13,18 @@ import type { Outbox } from "../outbox.js";
 import { countsOf } from "../queue/counts.js";
 import { Scope } from "../queue/database.js";
 import { isLeasedSince } from "../queue/leases.js";
+import type { SqlOutboxOptions } from "../queue/options.js";
 import { findEngine, useOneCopy } from "./file/sqlite.js";
 import { createSpool } from "./spool/spool.js";
 import { callsThrough, type DiskClaim, settledOf, storageOf } from "./store/calls.js";
 import { type Link, openLink } from "./thread/link.js";
 
 /** What `diskOutbox()` takes. */
-export interface DiskOutboxOptions {
+export interface DiskOutboxOptions extends Pick<SqlOutboxOptions, "maxDeadLetters" | "rememberMs"> {
   /** The directory of its file, made if it is missing. It must be on a local disk. */
   readonly directory: string;
   /** How large the file grows, in bytes, roughly. Dead letters take up to a third. Default 1 GiB. */
   readonly maxBytes?: number | undefined;
-  /**
-   * How many dead letters are kept. Above that, the oldest click goes first, then registrations,
-   * and payments last. Default 10,000.
-   */
-  readonly maxDeadLetters?: number | undefined;
-  /**
-   * For how long the id of a delivered event is kept, to find duplicates, in milliseconds. Default
-   * 30 days; for a click at most a day.
-   */
-  readonly rememberMs?: number | undefined;
   /**
    * How long a process may be without a heartbeat before another one takes over its claims, in
    * milliseconds, at most an hour. If a process is known to have ended, its claims are taken over at
@@ -138,7 +129,10 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         scope.clientId = clientId;
         // It may be open: something was asked of it before it was given to a tracker.
         open().bind(clientId);
-        if (opened?.isShared) notify((to) => to.cautioned?.(anotherTracker(directory)));
+        const caution =
+          `another tracker of this process uses ${directory}, as when a module is loaded again. Each costs memory and a thread: ` +
+          "keep the tracker on `globalThis`, or close the one before";
+        if (opened?.isShared) notify((to) => to.cautioned?.(caution));
       },
       counts: () => countsOf(open().last.counts, scope),
       close: async () => opened?.close(),
@@ -205,11 +199,4 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   }
 
   return outbox;
-}
-
-function anotherTracker(directory: string): string {
-  return (
-    `another tracker of this process uses ${directory}, as when a module is loaded again. Each costs memory and a thread: ` +
-    "keep the tracker on `globalThis`, or close the one before"
-  );
 }

@@ -1,6 +1,5 @@
-import { OutboxError } from "../../shared/errors.js";
 import type { Database, Statement } from "../queue/database.js";
-import { toldBy } from "../queue/told.js";
+import { type Layer, toldBy } from "../queue/told.js";
 import { problemsOf } from "./problems.js";
 import { numbered } from "./sql.js";
 
@@ -29,6 +28,9 @@ export async function insertWithin(
   { insert }: { insert: Statement },
   { schema, ready }: Pick<Database, "ready"> & { schema: string },
 ): ReturnType<NonNullable<Database["insertWithin"]>> {
+  const problems = problemsOf(schema);
+  const refusal = (message: string, cause?: unknown) =>
+    problems.problem("ERR_AFFILIATE_TRANSACTION", message, cause);
   if (typeof Object(transaction).query !== "function") {
     throw refusal("`transaction` must have a method query(text, values), as the clients of pg have");
   }
@@ -67,7 +69,7 @@ export async function insertWithin(
   } catch (error) {
     const said = saidIn(error);
     if (isOfUnseenRow(said)) return false;
-    const { message } = problemsOf(schema).problemOf(said) as Error;
+    const { message } = problems.problemOf(said) as Error;
     // Otherwise the transaction had failed before, or its connection is gone.
     const outcome = `nothing was stored${isRestored ? ", and the transaction goes on" : ""}`;
     throw refusal(`${outcome}: ${message}`, error);
@@ -75,12 +77,9 @@ export async function insertWithin(
 }
 
 function saidIn(error: unknown) {
-  const {
-    servers,
-    codeInText = "",
-    words,
-  } = toldBy(error, ({ code }) => typeof code === "string" && OF_SERVER.test(code));
-  return { code: String(servers?.code ?? codeInText), message: words, routine: servers?.routine };
+  const isServers = ({ code }: Layer) => typeof code === "string" && OF_SERVER.test(code);
+  const { servers, codeInText = "", words: message } = toldBy(error, isServers);
+  return { code: String(servers?.code ?? codeInText), message, routine: servers?.routine };
 }
 
 /**
@@ -90,8 +89,4 @@ function saidIn(error: unknown) {
 function isOfUnseenRow({ code, message, routine }: ReturnType<typeof saidIn>): boolean {
   if (code !== SERIALIZATION_FAILURE) return false;
   return FINDS_ROW.test(String(routine)) || message.includes("due to concurrent update");
-}
-
-function refusal(message: string, cause?: unknown): OutboxError {
-  return new OutboxError("ERR_AFFILIATE_TRANSACTION", `postgresOutbox: ${message}`, { cause });
 }

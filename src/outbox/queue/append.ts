@@ -66,7 +66,7 @@ export function createAppend(options: {
 
   // One call at a time. If it fails, so does everything behind it: otherwise a later event could be
   // stored before an earlier one.
-  const inTurn = inBatches<AppendRequest, undefined>(storeInTurn, { max: AT_ONCE, failTogether: true });
+  const inTurn = inBatches<AppendRequest, undefined>(storeInTurn, AT_ONCE);
   async function storeInTurn(all: readonly AppendRequest[]): Promise<undefined[]> {
     const taken = new Set([...waiting].flatMap(keysOf));
     const free = all.filter((request) => isFree(request, taken));

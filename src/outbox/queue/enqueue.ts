@@ -29,8 +29,6 @@ export interface Enqueued {
   readonly shed: readonly OutboxEvent[];
 }
 
-const NOTHING: Enqueued = { stored: [], shed: [] };
-
 // A server takes a statement of this size, whatever it makes of the values.
 const MOST_BYTES = 256 * 1024;
 const ROW_BYTES = 2 * 1024;
@@ -197,7 +195,7 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
    * transaction that has inserted the next id.
    */
   async function enqueue(tx: Statements, batch: readonly Incoming[]): Promise<Enqueued> {
-    if (batch.length === 0) return NOTHING;
+    if (batch.length === 0) return { stored: [], shed: [] };
     const isNew = batch[0]?.seq === undefined;
     const coming = batch.map(({ event }) => event);
     const places = await (isNew ? placesOf : lastPlacesOf)(tx, coming);

@@ -70,13 +70,9 @@ const headsOf = (rows: readonly { readonly head: number }[]) => new Set(rows.map
 /** Looks after the claims whose attempts are under way. */
 export function createLeases(
   database: Database,
-  {
-    worker,
-    leaseMs,
-    clock,
-    underWay,
-  }: { worker: string; leaseMs: number; clock: TwoClocks; underWay: UnderWay },
+  options: { worker: string; leaseMs: number; clock: TwoClocks; underWay: UnderWay },
 ) {
+  const { worker, leaseMs, clock, underWay } = options;
   const { words } = database;
   const { events, queues, now } = words;
 
@@ -141,13 +137,11 @@ export function createServerClock(clock: Pick<Clock, "monotonic">, patienceMs: n
   let believed: { readonly now: number; readonly askedAt: number } | undefined;
   let aheadSince: number | undefined;
 
+  /** The latest that the clock can show, unless it was set lately; `undefined` before it was asked. */
   const latest = () => believed && believed.now + clock.monotonic() - believed.askedAt + SLACK_MS;
 
   return {
-    /** The latest that the clock can show, unless it was set lately; `undefined` before it was asked. */
-    get latest() {
-      return latest();
-    },
+    latest,
     /** SQL: when leases end. */
     leaseEnd: (now: string): string => {
       const time = latest();

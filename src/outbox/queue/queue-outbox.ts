@@ -65,8 +65,7 @@ export function createQueueOutbox(
   let settling: Promise<unknown> = Promise.resolve();
 
   const scope = new Scope();
-  // Other client ids' events have bounds of their own.
-  const counts = createCounts(async () => (await queue.count()).filter((row) => scope.has(row)), scope);
+  const counts = createCounts(() => queue.count(), scope);
   const queue = createQueue(database, {
     ...{ leaseMs, rememberMs, maxDeadLetters, maxDeadLetterBytes, counts, scope, clock },
     wake: () => wake(),
@@ -84,14 +83,11 @@ export function createQueueOutbox(
     shed: queue.shedFor,
     onShed: (event) => notify((to) => to.dropped(event, "full")),
   });
-  const settleTogether = inBatches<Settlement, boolean>(
-    (settled) => {
-      const effects = repeatWhereLost(() => queue.settle(settled), database.isLost);
-      settling = effects.catch(ignore);
-      return effects;
-    },
-    { max: SETTLED_AT_ONCE },
-  );
+  const settleTogether = inBatches<Settlement, boolean>((settled) => {
+    const effects = repeatWhereLost(() => queue.settle(settled), database.isLost);
+    settling = effects.catch(ignore);
+    return effects;
+  }, SETTLED_AT_ONCE);
   const { outbox, wake, notify } = createDurable<QueueClaim>(
     {
       append: append.append,
@@ -161,8 +157,9 @@ export function createQueueOutbox(
       poll,
       again(clock, () => leaseMs / 3, queue.renew),
       again(clock, countAgainIn, counts.take),
-      again(clock, () => RELEASED_EVERY_MS, releaseAll),
-      again(clock, () => UPKEEP_MS, keepUp),
+      again(clock, () => RELEASED_EVERY_MS, queue.releaseAll),
+      again(clock, () => UPKEEP_MS, tellCautions),
+      again(clock, () => UPKEEP_MS, queue.upkeep),
     ];
   }
 
@@ -180,21 +177,11 @@ export function createQueueOutbox(
     poll?.hasten(pollInMs());
   }
 
-  /** Scheduled payments become due, whether or not anything may be sent. */
-  async function releaseAll(): Promise<void> {
-    while (counts.scheduled() > 0 && (await queue.release()) > 0) wake();
-  }
-
   async function tellCautions(): Promise<void> {
     if (areCautionsTold) return;
     const cautions = await database.cautions();
     areCautionsTold = true;
     for (const caution of cautions) notify((to) => to.cautioned?.(caution));
-  }
-
-  async function keepUp(): Promise<void> {
-    await tellCautions();
-    await queue.upkeep();
   }
 
   async function close(): Promise<void> {
@@ -203,14 +190,13 @@ export function createQueueOutbox(
   }
 
   async function hold(): Promise<number> {
-    const { holding } = queue;
     // What hosts' transactions have committed may be scheduled: that shows once it has its place.
     await queue.placeNew();
     await counts.take();
-    await releaseAll();
-    const leased = await holding.leasedForMs();
+    await queue.releaseAll();
+    const leased = await queue.leasedForMs();
     if (leased !== null) throw hostRuns(leased);
-    return holdAll(holding.hold);
+    return holdAll(queue.hold);
   }
 
   return Object.assign(outbox, {

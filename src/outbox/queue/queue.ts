@@ -3,7 +3,7 @@ import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
 import { kindOfPriority, priorityOf } from "../../conversion/kinds.js";
 import { type DeathReason, HELD } from "../dead-letters.js";
 import type { CancelOutcome } from "../outbox.js";
-import { createChores } from "./chores.js";
+import { type Changing, createChores } from "./chores.js";
 import { createClaims } from "./claims.js";
 import { repeatWhereLost } from "./connections.js";
 import { type CountRow, type Counts, changeOf, storedChange } from "./counts.js";
@@ -58,6 +58,14 @@ export function createQueue(
   const ends = createEnds(database, rememberMs);
   const { shedClicks, shedFor } = createShedding(database, { scope, queues });
   const enqueue = createEnqueue(database, shedClicks);
+  const changing: Changing = async (work, effect = () => []) => {
+    const done = await counts.during(work, (result) => [
+      ...effect(result),
+      ...result.shed.map((event) => changeOf(event, "queued", -1, { bytes: -sizeOf(event) })),
+    ]);
+    for (const event of done.shed) onDropped(event, "visitor-full");
+    return done;
+  };
   const chores = createChores(database, { worker, scope, enqueue, serverClock, underWay, changing });
   const leases = createLeases(database, { worker, leaseMs, clock, underWay });
   const claim = createClaims(database, {
@@ -94,18 +102,6 @@ export function createQueue(
     return [gone, changeOf(event, verdict.reason, 1, { bytes: deathSizeOf(size, verdict) })];
   }
 
-  async function changing<Done extends Pick<Enqueued, "shed">>(
-    work: () => Promise<Done>,
-    effect: (done: Done) => readonly CountRow[] = () => [],
-  ): Promise<Done> {
-    const done = await counts.during(work, (result) => [
-      ...effect(result),
-      ...result.shed.map((event) => changeOf(event, "queued", -1, { bytes: -sizeOf(event) })),
-    ]);
-    for (const event of done.shed) onDropped(event, "visitor-full");
-    return done;
-  }
-
   /**
    * Stores events in one transaction, which waits for no other one for long. Repeats it if its answer
    * was lost. Resolves to what became of each.
@@ -129,6 +125,11 @@ export function createQueue(
     if ((await database.rows(text)).length === 0) return false;
     await chores.place();
     return chores.areBehind(coming);
+  }
+
+  /** Scheduled payments become due, whether or not anything may be sent. */
+  async function releaseAll(): Promise<void> {
+    while (counts.scheduled() > 0 && (await chores.release()) > 0) wake();
   }
 
   /** Those that are known already: a report of one is a duplicate. */
@@ -175,29 +176,28 @@ export function createQueue(
     return outcome;
   }
 
-  const holding = {
-    /** For how long the last lease lasts; `null`: no process has claimed an event. */
-    async leasedForMs(): Promise<number | null> {
-      const [row] = await database.rows(
-        `select max(due_at) - ${now} as ms from ${table}
-         where ${scope.condition} and turn = ${CLAIMED} and due_at > ${now}`,
+  /** For how long the last lease lasts; `null`: no process has claimed an event. */
+  async function leasedForMs(): Promise<number | null> {
+    const [row] = await database.rows(
+      `select max(due_at) - ${now} as ms from ${table}
+       where ${scope.condition} and turn = ${CLAIMED} and due_at > ${now}`,
+    );
+    return row?.ms ?? null;
+  }
+
+  /** Turns the first queued payments into unconfirmed dead letters. Resolves to their number. */
+  const hold = (limit: number): Promise<number> =>
+    database.transaction(async (tx) => {
+      const rows = await tx.rows(
+        `select seq, id, visitor from ${events}
+         where ${scope.condition} and state = ${QUEUED} and kind = ${PAYMENT} order by seq limit ${limit}`,
       );
-      return row?.ms ?? null;
-    },
-    /** Turns the first queued payments into unconfirmed dead letters. Resolves to their number. */
-    hold: (limit: number): Promise<number> =>
-      database.transaction(async (tx) => {
-        const rows = await tx.rows(
-          `select seq, id, visitor from ${events}
-           where ${scope.condition} and state = ${QUEUED} and kind = ${PAYMENT} order by seq limit ${limit}`,
-        );
-        if (rows.length === 0) return 0;
-        const locked = await queues.lock(tx, rows);
-        await ends.bury(tx, rows, HELD);
-        await queues.refresh(tx, locked);
-        return rows.length;
-      }),
-  };
+      if (rows.length === 0) return 0;
+      const locked = await queues.lock(tx, rows);
+      await ends.bury(tx, rows, HELD);
+      await queues.refresh(tx, locked);
+      return rows.length;
+    });
 
   return {
     deadLetters,
@@ -215,15 +215,16 @@ export function createQueue(
     underWay,
     settle,
     renew: leases.renew,
-    release: chores.release,
+    releaseAll,
     cancel,
     unanswered: createUnanswered(database, { worker, scope, rememberMs }),
     personal: createPersonal(database, isHeld, { counts, scope, ends, queues }),
-    holding,
+    leasedForMs,
+    hold,
     /** It trusts the earliest of the clocks: one that is ahead would forget ids early. */
     ...createUpkeep(database, {
       ...{ queues, patienceMs },
-      now: () => Math.min(clock.now(), serverClock.latest ?? Number.POSITIVE_INFINITY),
+      now: () => Math.min(clock.now(), serverClock.latest() ?? Number.POSITIVE_INFINITY),
     }),
     /** Takes the database's time, so that one that is set ahead ends no lease. */
     tellTime: (now: number) => serverClock.tell(now, clock.monotonic()),

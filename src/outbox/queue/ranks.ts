@@ -78,14 +78,11 @@ export function scansOf(lanes: readonly Lane[], limit: number): Scan[] {
       limit: Math.min(limit, laneLimit),
     };
     const before = scans.at(-1);
-    if (before && [before, next].every(isPlain) && follows(rank, before.to)) {
+    const isBetween = (other: number) => before !== undefined && before.to < other && other < rank;
+    if (before && before.to < rank && !POSSIBLE.some(isBetween) && [before, next].every(isPlain)) {
       before.places.set(number, place);
       before.to = rank;
     } else scans.push(next);
   }
   return scans;
-}
-
-function follows(rank: number, before: number): boolean {
-  return rank > before && !POSSIBLE.some((between) => between > before && between < rank);
 }

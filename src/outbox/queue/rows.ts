@@ -70,12 +70,8 @@ export function isRightData(data: object): boolean {
     (clickId === undefined || isVisitorId(clickId)) &&
     (sessionId === undefined || isVisitorId(sessionId)) &&
     (leadValue === undefined || Number.isFinite(leadValue)) &&
-    (notBefore === undefined || isTime(notBefore))
+    (notBefore === undefined || Number.isSafeInteger(notBefore))
   );
-}
-
-function isTime(value: unknown): boolean {
-  return typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER;
 }
 
 /** `data`: default what the row has, and nothing if that cannot be read. */

@@ -9,17 +9,11 @@ export type Types = Readonly<
   Record<"SEQUENCE" | "NUMBER" | "SMALL" | "AMOUNT" | "TEXT" | "WORD" | "NAME", string>
 >;
 
-interface Index {
-  readonly name: string;
-  readonly columns: string;
-  /** SQL: the rows that it has; a database without partial indexes leaves it out. */
-  readonly where?: string;
-}
-
 export interface Table {
   readonly name: "events" | "queues" | "migrations";
   readonly columns: string;
-  readonly indexes: readonly Index[];
+  /** `where`, in SQL: the rows that it has; a database without partial indexes leaves it out. */
+  readonly indexes: readonly { readonly name: string; readonly columns: string; readonly where?: string }[];
 }
 
 const EVENTS: Table = {

@@ -15,23 +15,20 @@ export interface DiskClaim
 
 /** What the store does for each call alone. */
 export function createSingleCalls(database: Database, queue: Queue, counts: Counts) {
-  const { deadLetters, personal, holding, unanswered, cancel, knownOf } = queue;
+  const { deadLetters, personal, unanswered, cancel, knownOf, releaseAll } = queue;
   return {
     ...deadLetters,
     unanswered,
     cancel,
     knownOf,
+    releaseAll,
     page: personal.page,
     /** Resolves to how many events were removed. */
     erase: personal.remove,
     /** Resolves to how many payments waited. */
-    hold: holding.hold,
+    hold: queue.hold,
     last: (limit: number) => lastEventsIn(database, limit),
     count: () => counts.take(),
-    /** Scheduled payments become due. */
-    async releaseAll(): Promise<void> {
-      while (counts.scheduled() > 0 && (await queue.release()) > 0);
-    },
     claim: async (capacity: Capacity): Promise<DiskClaim[]> =>
       (await queue.claim(capacity)).map(({ isLeased: _, leaseAskedAt: __, ...claim }) => claim),
   };

@@ -175,16 +175,6 @@ export function createStore(
     }
   }
 
-  /** Forgets, and repairs. */
-  async function lookAfter(): Promise<void> {
-    await owners.removeLocks();
-    await space.forgetIds(maxBytes);
-    if (clock.monotonic() - keptUpAt >= UPKEEP_MS) {
-      await queue.upkeep(FORGOTTEN_AT_ONCE);
-      keptUpAt = clock.monotonic();
-    }
-  }
-
   return {
     /** From here on, it is in this file. */
     use(open: OpenFile): void {
@@ -215,8 +205,13 @@ export function createStore(
       const outcome = await pass(async () => {
         await queue.renew();
         await owners.endKilled();
-        await single.releaseAll();
-        if (isThorough) await lookAfter();
+        await queue.releaseAll();
+        if (!isThorough) return;
+        await owners.removeLocks();
+        await space.forgetIds(maxBytes);
+        if (clock.monotonic() - keptUpAt < UPKEEP_MS) return;
+        await queue.upkeep(FORGOTTEN_AT_ONCE);
+        keptUpAt = clock.monotonic();
       });
       if (isThorough) file.cleanLog();
       return outcome;

@@ -2,7 +2,6 @@ import { type MessagePort, workerData } from "node:worker_threads";
 import { systemClock } from "../../../shared/clock.js";
 import type { OutboxError } from "../../../shared/errors.js";
 import { clearInterval, setImmediate, setInterval } from "../../../shared/real-timers.js";
-import type { TransactionOutcome } from "../store/store.js";
 import { createFileKeeper, type Task } from "./file-keeper.js";
 import { type Batch, type Exit, type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
 
@@ -38,15 +37,10 @@ void open().finally(() => {
 });
 
 async function open(): Promise<void> {
-  try {
-    tell(await keeper.attempt((store) => store.run([])));
-  } catch (error) {
-    // Its host waits for the first thread alone. Each look tries again.
-    if (!options.inherited) fail(error as OutboxError);
-    return;
-  }
+  // Its host waits for the first thread alone. Each look tries again.
+  const isOpen = await attempt((store) => store.run([]), options.inherited ? undefined : fail);
   // Before the host's first event: an earlier one of its visitor may be among these.
-  await takeIn(TAKE_IN_MS);
+  if (isOpen) await takeIn(TAKE_IN_MS);
 }
 
 async function carryOut({ calls, generation }: Batch): Promise<void> {
@@ -64,18 +58,15 @@ async function look(): Promise<void> {
   await takeIn();
 }
 
-async function attempt(task: Task): Promise<boolean> {
+/** Without `onError`: appends and claims report what is wrong with the file. */
+async function attempt(task: Task, onError = (_: OutboxError) => {}): Promise<boolean> {
   try {
-    tell(await keeper.attempt(task));
+    post({ type: "looked", ...(await keeper.attempt(task)) });
     return true;
-  } catch {
-    // Appends and claims report what is wrong with the file.
+  } catch (error) {
+    onError(error as OutboxError);
     return false;
   }
-}
-
-function tell(outcome: TransactionOutcome): void {
-  post({ type: "looked", ...outcome });
 }
 
 async function takeIn(forMs = 0): Promise<void> {
