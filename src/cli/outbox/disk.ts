@@ -17,6 +17,7 @@ import { type Database, failureOf, findEngine, problemOf } from "../../outbox/di
 import { createTakeIn, SETTLE_MS, type TakeIn } from "../../outbox/disk/spool/take-in.js";
 import { type Call, callsThrough, storageOf } from "../../outbox/disk/store/calls.js";
 import { createStore, type Store } from "../../outbox/disk/store/store.js";
+import { REMEMBER_MS } from "../../outbox/option-types.js";
 import { eraseIn, personalDataIn } from "../../outbox/personal-data.js";
 import { countsOf } from "../../outbox/queue/counts.js";
 import { Scope } from "../../outbox/queue/database.js";
@@ -27,8 +28,8 @@ import { sleep } from "../../shared/real-timers.js";
 import type { OpenOutbox } from "./actions.js";
 
 // The host's limits are unknown here, and not needed: a retried event takes its dead letter's
-// bytes.
-const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: 2 ** 42, leaseMs: 2 ** 42 };
+// bytes. An id that is erased is kept for as long as a host's is by default.
+const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: REMEMBER_MS, leaseMs: 2 ** 42 };
 
 /**
  * Opens a directory's outbox for writing, even to look: a process that may only read would leave

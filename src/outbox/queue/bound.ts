@@ -3,6 +3,9 @@ import { KINDS } from "../../conversion/kinds.js";
 import { kindsBelow } from "../shedding.js";
 import { type Counts, changeOf } from "./counts.js";
 
+// A statement has a limited number of values.
+const MOST_AT_ONCE = 1_000;
+
 /**
  * Bounds the events that wait. Other processes' events are counted only now and then.
  *
@@ -28,7 +31,7 @@ export function createBound(options: {
       // An event is never less urgent than its kind.
       const mayHaveOne = () => [...kindsBelow(urgency), urgency].some((lesser) => counts.queued(lesser) > 0);
       while (missing() > 0 && mayHaveOne()) {
-        const gone = await shed(events, urgency, missing());
+        const gone = await shed(events, urgency, Math.min(missing(), MOST_AT_ONCE));
         // All are claimed, or another process removed them first.
         if (gone.length === 0) break;
         for (const event of gone) {

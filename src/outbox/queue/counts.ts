@@ -74,14 +74,14 @@ export function createCounts(
 
   function add(change: CountRow): void {
     addTo(tally, change);
-    if (change.number > 0) recent.push(change);
+    recent.push(change);
   }
 
   async function countAgain(): Promise<void> {
     recent = [];
     const fresh: Tally = new Map();
     // The server may have counted some of the recent. Too many is better than too few.
-    for (const row of [...(await count()), ...recent]) addTo(fresh, row);
+    for (const row of [...(await count()), ...recent]) if (row.number > 0) addTo(fresh, row);
     counted++;
     mayBeTooHigh = recent.length > 0;
     tally = fresh;

@@ -235,7 +235,7 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
         if (head.urgency > first.urgency) {
           first.urgency = head.urgency;
           first.turn = rankOf(head.urgency, first.tried === 1, first.endpoint);
-          first.due_at = Math.round(incoming.event.createdAt);
+          first.due_at = head.due_at;
         }
       }
     }

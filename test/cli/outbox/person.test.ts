@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { notBeforeOf } from "../../../src/conversion/events.js";
 import { sample, sampleOf, scheduledSample, stranger } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
+import { diskOf } from "../../helpers/disk-store.js";
 import { HOUR_MS } from "../../helpers/times.js";
 import { directoryWith, jsonOf, outbox } from "./helpers.js";
 
@@ -42,6 +43,11 @@ describe("person", () => {
     await using stage = await Stage.open(() => diskOutbox({ directory }));
     expect(await stage.outbox.add(own)).toBe("duplicate");
     await stage.holds(1);
+    const disk = diskOf({}, directory);
+    const [{ days }] = disk.db
+      .prepare("select (max(at_ms) - created_at) / 86400000 as days from events")
+      .all();
+    expect(days).toBe(30);
   });
 });
 

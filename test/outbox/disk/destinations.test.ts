@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
 import { sample, scheduledSample, withData } from "../../contract/samples.js";
@@ -33,6 +34,18 @@ test("the disk outbox hands out its own client id's events alone if it was asked
   const { handed } = run(outbox);
   await until(() => outbox.counts().queued === 0, "it was not delivered");
   expect(handed).toEqual([own.id]);
+});
+
+test("the disk outbox sheds some events at a time if its `maxBytes` was lowered, and stores the new one", async () => {
+  const disk = diskOf();
+  await disk.append(...someOf("click", 3_000));
+  const small = diskOf({ maxBytes: MIB }, dirname(disk.path));
+
+  const { results, dropped } = await small.run(appending(sample("payment")));
+
+  expect(results).toEqual(["queued"]);
+  expect(dropped.length).toBeGreaterThan(10);
+  expect(dropped.length).toBeLessThan(200);
 });
 
 test("the disk outbox sheds nothing for an event that will not fit all the same", async () => {

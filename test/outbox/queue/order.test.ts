@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { DiskClaim } from "../../../src/outbox/disk/store/calls.js";
 import { DONE } from "../../../src/outbox/queue/rows.js";
 import { idsOf, sample, stranger } from "../../contract/samples.js";
-import { DELIVERED, type Disk, diskOf, REJECTED } from "../../helpers/disk-store.js";
+import { DELIVERED, type Disk, diskOf, REJECTED, settleAll } from "../../helpers/disk-store.js";
 
 /** A visitor's two events of which the second was retried by hand, in their order. */
 async function withOneRetried(disk: Disk, visitor: Attribution): Promise<OutboxEvent[]> {
@@ -34,6 +34,20 @@ test("what comes after an event that was retried by hand goes after it, even if 
   await disk.append(next);
 
   expect(await deliverAll(disk)).toEqual(idsOf([...events, next]));
+});
+
+test("what was retried by hand goes after other visitors' events that wait, however old it is", async () => {
+  const disk = diskOf();
+  const pairOf = (visitor: Attribution, createdAt: number) =>
+    (["registration", "payment"] as const).map((kind) => ({ ...sample(kind, visitor), createdAt }));
+  const revived = pairOf(stranger(), Date.now() - 86_400_000);
+  await disk.append(...revived);
+  await settleAll(disk, REJECTED);
+  const waiting = pairOf(stranger(), Date.now() - 1_000);
+  await disk.append(...waiting);
+  await disk.calls.retryAll();
+
+  expect(await deliverAll(disk)).toEqual(idsOf([...waiting, ...revived]));
 });
 
 /** The same event so many times more, each with an id of its own. */

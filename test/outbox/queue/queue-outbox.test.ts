@@ -52,6 +52,20 @@ test("reports in transactions that follow one another closely are sent meanwhile
   }
 });
 
+test("an outbox repairs its queues though its server does not tell the settings", async () => {
+  const server = sqliteServer();
+  let repairs = 0;
+  const rows: Database["rows"] = (text, values) => {
+    repairs += Number(text.includes("max(visitor)"));
+    return server.database.rows(text, values);
+  };
+  const cautions = () => Promise.reject(new Error("Access denied"));
+  const database = { ...server.database, rows, cautions };
+  const { clock } = start(() => deliveringAll(), {}, { ...server, database });
+  await clock.pass(130_000);
+  expect(repairs).toBeGreaterThan(1);
+});
+
 test("a dead letter is told to be dropped only after it is told to be one", async () => {
   const { clock, outbox, told } = start(givingUp, { maxDeadLetters: 1 });
   const events = Array.from({ length: 4 }, () => sample("payment"));

@@ -135,7 +135,7 @@ function create(path: string): void {
  * nor gets one from another process while it is locked.
  */
 function removeLogOfAnother(db: Database, path: string): void {
-  const isEmpty = () => db.prepare("pragma page_count").get().page_count === 0;
+  const isEmpty = () => statIfThere(path)?.size === 0;
   if (!isEmpty()) return;
   db.exec("begin exclusive");
   if (isEmpty()) for (const suffix of BESIDE) rmSync(path + suffix, { force: true });

@@ -18,6 +18,8 @@ export const bytesOf = (number: number, textBytes: number): number => 480 * numb
 // Of `maxBytes`. Events take less than that, unless ids of settled ones take the rest.
 const FULL = 0.85;
 const PAGE_BYTES = 4_096;
+/** Chosen: for one event, so many of its size. */
+const MOST_SHED = 100;
 // What ids keep of `maxBytes`, if events take all that they may. Measured: an id and its entries.
 const SHARE_OF_IDS = 0.15;
 const ID_BYTES = 360;
@@ -68,7 +70,9 @@ export function createSpace(
   /** If there is too little to shed for it, sheds nothing and resolves to `false`. */
   async function makeFor(event: OutboxEvent): Promise<boolean> {
     const lower = kindsBelow(event.kind);
-    const missing = () => missingFor([event]);
+    // If `maxBytes` was lowered, one pass cannot shed all that is too much: it would last too long.
+    const left = Math.max(0, missingFor([event]) - MOST_SHED * bytesOf(1, sizeOf(event)));
+    const missing = () => missingFor([event]) - left;
     const isLess = (row: CountRow) => lower.includes(row.kind) || (row.kind === event.kind && isDead(row));
     if (missing() > counts.bytes(isLess)) return false;
     // What is its own client id's goes first.

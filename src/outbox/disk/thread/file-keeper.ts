@@ -45,18 +45,19 @@ export function createFileKeeper(
       return await task(await current());
     } catch (error) {
       if (failureOf(error) !== "damaged") throw error;
-      const isMine = open?.isCurrent() ?? true;
-      // A lost file that cannot be copied.
-      for (const db of lost.splice(0)) harmless(() => db.close());
+      // If a lost file cannot be copied, the one that is there now is not damaged.
+      const isMine = lost.length === 0 && (open?.isCurrent() ?? true);
+      const notSent = (words: string): Problem => ({
+        code: "ERR_AFFILIATE_DISK_DAMAGED",
+        message: `diskOutbox: ${path} was ${words} is not sent`,
+      });
+      for (const db of lost.splice(0)) {
+        harmless(() => db.close());
+        problems.push(notSent("replaced or deleted, and damaged: what was in it"));
+      }
       letGo();
       // Another process may have been faster.
-      if (isMine) {
-        const aside = setAside(path);
-        problems.push({
-          code: "ERR_AFFILIATE_DISK_DAMAGED",
-          message: `diskOutbox: ${path} was damaged; it is now ${aside}, and what is in it is not sent`,
-        });
-      }
+      if (isMine) problems.push(notSent(`damaged; it is now ${setAside(path)}, and what is in it`));
       return task(await current());
     }
   }
@@ -105,7 +106,7 @@ export function createFileKeeper(
     /** Saves a file that was deleted a moment ago, and closes. */
     async close(): Promise<void> {
       // Of such a file, nothing is left once this thread ends.
-      if (open && (lost.length > 0 || !open.isCurrent())) await current().catch(() => {});
+      if (lost.length > 0 || (open && !open.isCurrent())) await current().catch(() => {});
       letGo();
       locks.release(claims > 0);
     },

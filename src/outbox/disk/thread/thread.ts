@@ -45,6 +45,9 @@ async function open(): Promise<void> {
 
 async function carryOut({ calls, generation }: Batch): Promise<void> {
   if (generation === failedGeneration) return;
+  // An ended process may have left a person's events, or the payment, in its spool file.
+  const areSearches = calls.some(({ name }) => ["page", "erase", "cancel"].includes(name));
+  while (areSearches && keeper.takeIn.finds() && (await attempt(keeper.takeIn.step)));
   try {
     post({ type: "done", ...(await keeper.attempt((store) => store.run(calls))) });
   } catch (error) {

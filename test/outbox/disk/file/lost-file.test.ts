@@ -1,10 +1,11 @@
 import { copyFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { dueIn } from "../../../../src/outbox/counts.js";
 import type { DiskClaim } from "../../../../src/outbox/disk/store/calls.js";
 import { LOOKS_WITHOUT_LOCK } from "../../../../src/outbox/disk/store/owners.js";
+import { createFileKeeper } from "../../../../src/outbox/disk/thread/file-keeper.js";
 import { UNTRIED, type Verdict } from "../../../../src/outbox/outbox.js";
 import { DONE } from "../../../../src/outbox/queue/rows.js";
 import { clicksOf } from "../../../contract/clicks.js";
@@ -16,6 +17,7 @@ import {
   type Disk,
   diskOf,
   disksOf,
+  engine,
   openDisk,
   overwrite,
   REJECTED,
@@ -208,13 +210,54 @@ test("the disk outbox saves a file that was deleted a moment before the outbox i
   disk.close();
 });
 
+function keeperOf(directory: string) {
+  const limits = { maxBytes: 2 ** 26, maxDeadLetters: 10, rememberMs: 60_000, leaseMs: 60_000 };
+  return createFileKeeper({ path: join(directory, "outbox.db"), engine, owner: "me", ...limits } as never);
+}
+
+test("the disk outbox saves a deleted file at its end, though another one could not be opened in between", async () => {
+  const directory = join(scratchDirectory(), "outbox");
+  const keeper = keeperOf(directory);
+  const payment = sample("payment");
+  await keeper.attempt((store) => store.run([appending(payment)]));
+  removeAtOnce(directory, "in its place");
+  await expect(keeper.attempt((store) => store.run([]))).rejects.toMatchObject({ name: "OutboxError" });
+  rmSync(directory);
+  await keeper.close();
+
+  expect(await diskOf({}, directory).append(payment)).toEqual(["duplicate"]);
+});
+
+test("the disk outbox keeps the file that was put in the place of a damaged one, and says what is not sent", async () => {
+  const [directory, restored] = [scratchDirectory(), scratchDirectory()];
+  const [damaged, backup] = [openDisk(directory), openDisk(restored)];
+  await damaged.append(...someOf("payment", 400));
+  const payment = sample("payment");
+  await backup.append(payment);
+  for (const { db, close } of [damaged, backup]) {
+    db.exec("pragma wal_checkpoint(truncate)");
+    close();
+  }
+  const keeper = keeperOf(directory);
+  onTestFinished(() => keeper.close());
+  await keeper.attempt((store) => store.run([]));
+  overwrite(damaged.path, 2 * 4_096, 100 * 4_096);
+  renameSync(backup.path, damaged.path);
+
+  const { results, problems } = await keeper.attempt((store) => store.run([appending(payment)]));
+  expect(results).toEqual(["duplicate"]);
+  expect(problems.map(({ message }) => message)).toEqual([expect.stringMatching(/replaced .* is not sent$/)]);
+});
+
 test("the disk outbox takes a deleted file's log for no other file's", async () => {
   const directory = scratchDirectory();
   const disk = openDisk(directory);
   await disk.append(sample("payment"));
   rmSync(join(directory, "outbox.db"));
+  const { ino } = statSync(`${disk.path}-shm`);
 
   const anew = openDisk(directory);
+  expect(statSync(`${disk.path}-shm`).ino).not.toBe(ino);
   expect((await anew.counts()).queued).toBe(0);
   const event = sample("payment");
   await anew.append(event);

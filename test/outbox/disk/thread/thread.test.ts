@@ -8,7 +8,7 @@ import { createOwnerLocks } from "../../../../src/outbox/disk/file/owner-locks.j
 import { lineOf } from "../../../../src/outbox/disk/spool/spool-files.js";
 import type { Call } from "../../../../src/outbox/disk/store/calls.js";
 import { openLink } from "../../../../src/outbox/disk/thread/link.js";
-import { sample } from "../../../contract/samples.js";
+import { LONG_MS, sample, sampleOf, scheduledSample } from "../../../contract/samples.js";
 import { until } from "../../../contract/stage.js";
 import { capacityOf } from "../../../helpers/deliver.js";
 import { appending, engine, openDisk, someOf } from "../../../helpers/disk-store.js";
@@ -108,6 +108,19 @@ test("the disk outbox leaves its file closed though it was still storing what an
   expect(outbox.counts().queued).toBeLessThan(events.length);
   await outbox.close();
   expect(readdirSync(directory).sort()).toEqual(["outbox.db", spool]);
+});
+
+test("what a killed process left is found by `erase` and `cancel` while it is still being stored", async () => {
+  const directory = scratchDirectory();
+  const [payment, scheduled] = [sampleOf("bob@shop.example", "payment"), scheduledSample(LONG_MS)];
+  const lines = [...someOf("click", 20_000), payment, scheduled].map(lineOf).join("");
+  writeFileSync(join(directory, "outbox.db-spool-killed.1"), lines, { mode: 0o600 });
+  const outbox = diskOutbox({ directory });
+  onTestFinished(() => outbox.close());
+  expect(outbox.counts().queued).toBeLessThan(20_000);
+
+  expect(await outbox.erase({ email: "bob@shop.example" })).toBe(1);
+  expect(await outbox.cancel(scheduled.id)).toBe("cancelled");
 });
 
 const POISON = { ...sample("payment"), createdAt: "no time" as never };
