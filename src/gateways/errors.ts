@@ -1,5 +1,4 @@
 import { AffiliateError } from "../shared/errors.js";
-import { shown as shownValue } from "../shared/printable.js";
 
 /** A gateway that this module reads. */
 export type Gateway =
@@ -20,7 +19,11 @@ export function gatewayError(message: string): AffiliateError {
 
 /** What arrived. A longer text, or one with other characters, may be an address. */
 export function shown(value: unknown): string {
+  if (typeof value === "string")
+    return /^[\w.,+-]{0,24}$/.test(value) ? `"${value}" (string)` : "another text";
+  if (typeof value === "bigint") return `${String(value).slice(0, 24)} (bigint)`;
+  if (typeof value === "number" || typeof value === "boolean") return `${value} (${typeof value})`;
+  if (value === null || value === undefined) return String(value);
   if (ArrayBuffer.isView(value)) return "bytes that are not parsed";
-  const isText = typeof value === "string" && !/^[\w.,+-]{0,24}$/.test(value);
-  return isText ? "another text" : shownValue(value);
+  return Array.isArray(value) ? "an array" : `${typeof value === "object" ? "an" : "a"} ${typeof value}`;
 }
