@@ -24,14 +24,19 @@ export function createBound(options: {
   const { maxEvents, counts, knownOf, shed, onShed } = options;
   const space = () => maxEvents - counts.queued();
 
+  /** Whether there is no space for so many. Counts anew before it sheds or refuses too much. */
+  async function lacksSpaceFor(number: number): Promise<boolean> {
+    if (number > space() && counts.mayBeTooHigh()) await counts.take();
+    return number > space();
+  }
+
   /** Sheds for events of one kind until there is space for so many, if it can. */
   async function shedFor(events: readonly OutboxEvent[], kind: EventKind, number: number): Promise<void> {
-    const missing = () => number - space();
     for (const urgency of kindsBelow(kind)) {
       // An event is never less urgent than its kind.
       const mayHaveOne = () => [...kindsBelow(urgency), urgency].some((lesser) => counts.queued(lesser) > 0);
-      while (missing() > 0 && mayHaveOne()) {
-        const gone = await shed(events, urgency, Math.min(missing(), MOST_AT_ONCE));
+      while ((await lacksSpaceFor(number)) && mayHaveOne()) {
+        const gone = await shed(events, urgency, Math.min(number - space(), MOST_AT_ONCE));
         // All are claimed, or another process removed them first.
         if (gone.length === 0) break;
         for (const event of gone) {
@@ -44,8 +49,7 @@ export function createBound(options: {
   }
 
   return async function makeSpace(events) {
-    if (events.length > space() && counts.mayBeTooHigh()) await counts.take();
-    if (events.length <= space()) return { fitting: new Set(events), known: new Set() };
+    if (!(await lacksSpaceFor(events.length))) return { fitting: new Set(events), known: new Set() };
     const known = await knownOf(events);
     const fitting = new Set<OutboxEvent>();
     for (const kind of KINDS) {

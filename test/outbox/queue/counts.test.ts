@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -206,6 +207,30 @@ test("an outbox whose bound was lowered sheds as many at a time as a statement c
   const payment = sample("payment");
   expect((await makeSpace([payment])).fitting).toEqual(new Set([payment]));
   expect(asked).toEqual([1_000, 1_000, 1_000]);
+});
+
+test("an outbox that sheds while the server counts sheds no more than it needs", async () => {
+  const clicks = Array.from({ length: 3_000 }, () => sample("click"));
+  const counts = createCounts(async () => {
+    const seen = clicks.map((click) => storedChange(click, Date.now()));
+    await setImmediate();
+    return seen;
+  }, new Scope(DESTINATION));
+  await counts.take();
+  const asked: number[] = [];
+  const shed = async (_events: unknown, _urgency: unknown, most: number) => {
+    // It counts what the first shedding removes, and answers before the second one.
+    if (asked.length === 0) void counts.take();
+    for (let turn = 0; turn < 5; turn++) await undefined;
+    if (asked.length > 0) await setImmediate();
+    asked.push(most);
+    return clicks.splice(0, most);
+  };
+  const knownOf = async () => new Set<never>();
+  const makeSpace = createBound({ maxEvents: 1_500, counts, knownOf, shed, onShed: ignore });
+
+  await makeSpace([sample("payment")]);
+  expect(asked).toEqual([1_000, 501]);
 });
 
 function ignore(): void {}

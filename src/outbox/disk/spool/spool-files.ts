@@ -5,7 +5,9 @@ import {
   ftruncateSync,
   openSync,
   readdirSync,
+  readFileSync,
   rmSync,
+  unlinkSync,
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -64,6 +66,12 @@ export function spoolsBeside(path: string): FoundSpool[] {
   }
   return found;
 }
+
+/** Throws what the file system throws. */
+export const readSpool = (path: string): string => readFileSync(path, "utf8");
+
+/** If several processes remove a file, it throws in all but one. */
+export const removeSpool = (path: string): void => unlinkSync(path);
 
 export const lineOf = (event: OutboxEvent): string => `${JSON.stringify(event)}\n`;
 

@@ -1,10 +1,9 @@
-import { readFileSync, unlinkSync } from "node:fs";
 import type { OutboxEvent } from "../../../conversion/events.js";
 import type { Clock } from "../../../shared/clock.js";
 import { harmless } from "../../../shared/harmless.js";
 import type { OwnerLocks } from "../file/owner-locks.js";
 import type { Store, TransactionOutcome } from "../store/store.js";
-import { eventFromLine, type FoundSpool, spoolsBeside } from "./spool-files.js";
+import { eventFromLine, type FoundSpool, readSpool, removeSpool, spoolsBeside } from "./spool-files.js";
 
 // So few that others can write in between.
 const LINES_AT_ONCE = 200;
@@ -62,11 +61,10 @@ export function createTakeIn(
       if (before?.storedAt !== undefined && clock.monotonic() - before.storedAt < settleMs) continue;
       try {
         if (before?.version !== spool.version) {
-          const lines = readFileSync(spool.path, "utf8").split("\n");
+          const lines = readSpool(spool.path).split("\n");
           return { ...spool, lines: lines.filter((line) => line !== ""), full: [], damaged: 0 };
         }
-        // Of several processes that do so, it throws in all but one.
-        unlinkSync(spool.path);
+        removeSpool(spool.path);
         if (before.full.length + before.damaged > 0) return before;
       } catch {
         // Another process was faster, or it cannot be read or removed at the moment.
@@ -104,8 +102,7 @@ export function createTakeIn(
         const known = outcome.results as readonly ReadonlySet<OutboxEvent>[];
         const lost = full.flatMap((some, nth) => some.filter((event) => !known[nth]?.has(event)));
         const dropped = lost.map((event) => ({ event, reason: "full" as const }));
-        const message = `diskOutbox: ${reading.damaged} lines of ${from} could not be read, and are not sent; the process that wrote them has ended`;
-        const problems = reading.damaged > 0 ? [{ code: "ERR_AFFILIATE_DISK_DAMAGED", message }] : [];
+        const problems = reading.damaged > 0 ? [unreadable(reading.damaged, from)] : [];
         return { ...outcome, dropped: [...outcome.dropped, ...dropped], problems };
       }
       current = undefined;
@@ -121,4 +118,11 @@ export function createTakeIn(
       return outcome;
     },
   };
+}
+
+function unreadable(lines: number, path: string) {
+  return {
+    code: "ERR_AFFILIATE_DISK_DAMAGED",
+    message: `diskOutbox: ${lines} lines of ${path} could not be read, and are not sent; the process that wrote them has ended`,
+  } as const;
 }
