@@ -107,8 +107,7 @@ describe("the tracker", () => {
     expect(await pay({ leadValue: 5 })).toEqual({ ...first, outcome: "duplicate" });
     expect(await pay({ leadValue: "0.00" })).toEqual({ outcome: "skipped", reason: "zero" });
     expect(await pay({ leadValue: -1 })).toEqual({ outcome: "rejected", reason: "invalid" });
-    const withoutIds = await tracker.trackRegistration(ada);
-    expect(withoutIds).toEqual({ outcome: "skipped", reason: "no-attribution" });
+    expect(await tracker.trackRegistration(ada)).toEqual({ outcome: "skipped", reason: "no-attribution" });
     await tracker.close();
     expect(await pay({ paymentId: "o2" })).toEqual({ outcome: "rejected", reason: "closed" });
     expect(tracker.stats()).toMatchObject({
@@ -251,8 +250,7 @@ describe("the tracker", () => {
     expect(lines).toContain('express-affiliate: a listener of "queued" threw: Error: boom');
     expect(lines.join("\n")).not.toContain("ada@");
     const event = { paymentId: "o2", customerEmail: "ada@shop.example", ...visitor };
-    const letters = await tracker.deadLetters.list();
-    expect(letters).toMatchObject([{ kind: "payment", event, reason: "rejected" }]);
+    expect(await tracker.deadLetters.list()).toMatchObject([{ kind: "payment", event, reason: "rejected" }]);
   });
 
   it.each([2.5, -1, "5", Number.NaN])("lists no dead letters with the limit %j", async (limit) => {
@@ -263,8 +261,7 @@ describe("the tracker", () => {
   it("warns on the console if no logger is given", async () => {
     const warn = vi.spyOn(console, "warn").mockReturnValue();
     onTestFinished(() => warn.mockRestore());
-    const tracker = startTracker({ logger: undefined });
-    await tracker.trackPayment({ ...order, leadValue: "0x13" }, visitor);
+    await startTracker({ logger: undefined }).trackPayment({ ...order, leadValue: "0x13" }, visitor);
     expect(warn.mock.lastCall).toEqual([
       'express-affiliate: the payment "o1" was dropped: `leadValue`: must be a decimal amount that is not negative, such as 19.9 or "19.90", got "0x13" (string)',
     ]);

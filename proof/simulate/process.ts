@@ -154,8 +154,7 @@ export function kill({ owner, pool }: TrackerProcess): void {
 
 function createOutbox({ outbox, bounds, leaseMs }: Schedule, directory: string, clock: Clock): Outbox {
   if (outbox === "memory") return memoryOutbox(bounds ?? {}, clock);
-  const maxDeadLetters = bounds?.maxDeadLetters;
-  return diskOutbox({ directory, leaseMs, maxDeadLetters }, clock);
+  return diskOutbox({ directory, leaseMs, maxDeadLetters: bounds?.maxDeadLetters }, clock);
 }
 
 function createSqlOutbox({ outbox, bounds, leaseMs }: Schedule, pool: Pool, clock: Clock): Outbox {

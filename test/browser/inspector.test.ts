@@ -120,8 +120,7 @@ describeInChromium("the inspector", ({ openPage }) => {
       const name = "\u202eאבי\u2067";
       await sendClick(sandbox);
       await sendRegistration(sandbox, { customerName: name });
-      const page = await inspect(sandbox);
-      const line = page.locator('[aria-label="Registrations"] .entry p').first();
+      const line = (await inspect(sandbox)).locator('[aria-label="Registrations"] .entry p').first();
       const parts = line.locator("> *");
       const lefts = await parts.evaluateAll((all) => all.map((part) => part.getBoundingClientRect().left));
       expect(lefts).toHaveLength(3);

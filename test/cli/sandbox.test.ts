@@ -15,8 +15,7 @@ test("the sandbox command starts the sandbox and prints what an app needs to kno
   const { sandbox, out } = await run("--port 0 --api-key k --client-id 7 --require-key-for none");
   expect(out).toContain(`\n\nTRACKING_URL=${sandbox?.url}\nTRACKING_CLIENT_ID=7\nTRACKING_API_KEY=k\n\n`);
   expect(out).toContain(`inspector  ${sandbox?.inspectorUrl}\n`);
-  const res = await fetch(`${sandbox?.url}/api/v1/tracking/status/x`);
-  expect(res.status).toBe(200);
+  expect((await fetch(`${sandbox?.url}/api/v1/tracking/status/x`)).status).toBe(200);
 });
 
 test.each(["status", "click,status", "none"])(

@@ -51,9 +51,8 @@ describe("events", () => {
       const pseudonym = apiKey === undefined ? undefined : createPseudonyms(apiKey);
       return (eventFrom(kind, input, { clickId: "c" }, { clientId: 42, now, pseudonym }) as OutboxEvent).id;
     };
-    const keys = ["sk_1", "sk_2", undefined];
     const distinct = (kind: OutboxEvent["kind"], input: object) =>
-      new Set(keys.map((key) => idWith(key, kind, input))).size;
+      new Set(["sk_1", "sk_2", undefined].map((key) => idWith(key, kind, input))).size;
     for (const input of [{ email: "ada@shop.example" }, { email: "x@y", customerId: "ada@shop.example" }]) {
       expect(distinct("registration", input)).toBe(3);
       expect(idWith("sk_1", "registration", input)).toBe(

@@ -73,9 +73,8 @@ export async function startMariaDb(settings: Record<string, string | number> = {
     `grant all on *.* to '${USER}'@'%' with grant option;\n`,
   ];
   writeFileSync(flags["init-file"], init.join("\n"));
-  const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
   const server = await startServer({
-    command: [program, ...places, ...args],
+    command: [program, ...places, ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`)],
     ready: "ready for connections",
     directory,
     owner,

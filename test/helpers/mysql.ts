@@ -76,8 +76,7 @@ function describeWith<Server extends Address>(
         return database.reopen(options, clock);
       },
       async reopen(options = {}, clock) {
-        const given = { pool: shared, prefix: database.prefix, pollMs: 100, ...options };
-        const outbox = mysqlOutbox(given, clock);
+        const outbox = mysqlOutbox({ pool: shared, prefix: database.prefix, pollMs: 100, ...options }, clock);
         if (TestRunner.getCurrentTest()) onTestFinished(() => outbox.close());
         if (options.migrate !== false) await outbox.look();
         return outbox;

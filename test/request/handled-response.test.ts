@@ -70,8 +70,7 @@ describe.each(eachExpress)("the head of the response on $name", ({ express }) =>
     await arrived.promise;
     inLine.destroy();
     await expect.poll(() => settled.length).toBe(1);
-    const gone = await open("/");
-    gone.destroy();
+    (await open("/")).destroy();
     await expect.poll(() => settled.length).toBe(2);
     await Promise.all(settled);
     // The one in line was answered. What is written to a visitor who is gone counts for nothing.

@@ -44,10 +44,9 @@ export function countScene(
       }
     }
   }
-  const expectedClicks = visitors.reduce((total, visitor) => total + visitor.clicks.length, 0);
   const counts = figuresOf(
     name,
-    ["clicks", clicks.length, exactly(expectedClicks)],
+    ["clicks", clicks.length, exactly(visitors.reduce((total, visitor) => total + visitor.clicks.length, 0))],
     ["sign-ups", registrations.length, exactly(visitors.length)],
     ["payments", payments.length, exactly(visitors.length)],
   );

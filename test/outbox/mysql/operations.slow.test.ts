@@ -105,9 +105,8 @@ describeWithMariaDbServer("mysqlOutbox", (database) => {
     const meddled = around(database.pool(), async (run, text) => {
       const result = await run();
       const found = text.endsWith(" as p101") ? (result[0] as { visitor: string }[]) : [];
-      const claim = "update $prefixqueues set turn = 101, claimed_by = 'another' where visitor = ?";
       for (const { visitor } of found.slice(0, toClaim)) {
-        await sql(claim, [visitor]);
+        await sql("update $prefixqueues set turn = 101, claimed_by = 'another' where visitor = ?", [visitor]);
         toClaim--;
       }
       return result;
