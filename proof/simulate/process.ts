@@ -129,9 +129,7 @@ export function startProcess(shared: Shared, owner: Owner, slot: Slot): TrackerP
   });
 
   /** By the clock that judges. By the host's own, a payment would wait while that is ahead. */
-  function today(): number {
-    return server ? time.unset() : time.now();
-  }
+  const today = (): number => (server ? time.unset() : time.now());
 
   function eventOf(what: Happening): OutboxEvent {
     const context = { clientId, now: clock.now(), pseudonym };

@@ -43,9 +43,7 @@ export function scheduleOf(
   return { ...base, steps: [...steps].sort((one, other) => one.at - other.at) };
 }
 
-function isSql(outbox: OutboxName): boolean {
-  return outbox === "mysql" || outbox === "postgres";
-}
+const isSql = (outbox: OutboxName): boolean => outbox === "mysql" || outbox === "postgres";
 
 function chaos(writer: Writer, { outbox, leaseMs }: Pick<Schedule, "outbox" | "leaseMs">): Step[] {
   const { dice, at, process } = writer;

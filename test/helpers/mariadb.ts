@@ -26,9 +26,7 @@ const SERVERS = [
 ];
 
 /** The server's program; `undefined` if there is none on this machine. */
-export function programOfMariaDb(): string | undefined {
-  return SERVERS.find((path) => existsSync(path));
-}
+export const programOfMariaDb = (): string | undefined => SERVERS.find((path) => existsSync(path));
 
 function addressOf(port: number, database = "shop"): Address {
   return {

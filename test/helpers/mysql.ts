@@ -82,8 +82,7 @@ function describeWith<Server extends Address>(
         return outbox;
       },
       async sql(text, values) {
-        const { prefix } = database;
-        const named = text.replaceAll("$queued", QUEUED).replaceAll(/\$(t\.|prefix)/g, prefix);
+        const named = text.replaceAll("$queued", QUEUED).replaceAll(/\$(t\.|prefix)/g, database.prefix);
         const [rows] = await shared.query(named, values);
         return rows as never;
       },

@@ -23,8 +23,7 @@ describe.each(eachExpress)("the head of the response on $name", ({ express }) =>
         (req, res, next) => void after(req, res, next),
       );
     });
-    const { status } = await shop.post();
-    return { status, reported: await shop.reported() };
+    return { status: (await shop.post()).status, reported: await shop.reported() };
   };
 
   const paid = ["lead/payment"];

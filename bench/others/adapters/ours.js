@@ -40,8 +40,7 @@ const onDisk = {
   ...{ packages: ["@photostructure/sqlite"], entries: ["disk"] },
 };
 export const disk = ours("disk", onDisk, async ({ directory }) => {
-  const { diskOutbox } = await load("disk");
-  return { outbox: diskOutbox({ directory }) };
+  return { outbox: (await load("disk")).diskOutbox({ directory }) };
 });
 
 const inPostgres = {

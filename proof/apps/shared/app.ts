@@ -112,9 +112,7 @@ function changedLines(before: string, after: string): string {
     .join("\n");
 }
 
-function textOf(file: string): string {
-  return readFileSync(join(root, "proof/apps/patches", file), "utf8");
-}
+const textOf = (file: string): string => readFileSync(join(root, "proof/apps/patches", file), "utf8");
 
 /** What a walk has of the app that it walks. */
 export interface Walk {
