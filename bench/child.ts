@@ -10,10 +10,9 @@ export async function start<Report>(module: string, argument: object = {}) {
   const path = fileURLToPath(new URL(`./${module}.js`, import.meta.url));
   const child = fork(path, [JSON.stringify(argument)], { execArgv: ["--expose-gc"] });
   child.setMaxListeners(0);
-  const ready = await wordOf<Report>(child);
   return {
     /** What it said when it was ready. */
-    ready,
+    ready: await wordOf<Report>(child),
     /** What it says when it is asked. */
     report() {
       child.send("report");

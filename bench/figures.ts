@@ -130,14 +130,13 @@ export const readResults = (): string => readFileSync(RESULTS, "utf8");
 /** bench/results/figures.md. */
 export function figuresPage(results: string): string {
   const [, , machine = ""] = results.split("\n");
-  const rows = figuresIn(results).map((row) => ({ ...row, name: `<a id="${row.name}"></a>${row.name}` }));
   return `# Figures and aims
 
 Written by \`npm run bench\` from the tables of its last run, [node-20.md](node-20.md). Each measured figure on a page is one of these, and links to it.
 
 ${machine}
 
-${tableOf(rows)}
+${tableOf(figuresIn(results).map((row) => ({ ...row, name: `<a id="${row.name}"></a>${row.name}` })))}
 `;
 }
 

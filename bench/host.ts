@@ -39,8 +39,7 @@ const outboxes: Partial<Record<Way, () => Outbox>> = {
 function checkout(): RequestHandler {
   const outbox = outboxes[way]?.();
   if (outbox) {
-    const logger = { warn() {}, error() {} };
-    const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, logger });
+    const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, logger: { warn() {}, error() {} } });
     undelivered = () => tracker.stats().queued;
     app.use(tracker);
     return tracker.onPayment(async (req, res) => {

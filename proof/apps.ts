@@ -36,12 +36,11 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => 
 
 const tarball = options.tarball ? resolve(options.tarball) : await pack(all);
 const databases = createDatabases();
-const database = () => databases.create("postgres");
 
 await runParts<App>("apps", words.length > 0 ? words : chosen(), async (app, name) => {
   const folder = join(all, name);
   try {
-    return await proveApp(name, app, { tarball, folder, database });
+    return await proveApp(name, app, { tarball, folder, database: () => databases.create("postgres") });
   } finally {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }

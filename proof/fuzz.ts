@@ -87,8 +87,7 @@ async function send(
 
 function sendGarbage(address: string, bytes: string): Promise<void> {
   return new Promise((resolve) => {
-    const { port } = new URL(address);
-    const socket = connect(Number(port), "127.0.0.1", () => socket.end(bytes, "latin1"));
+    const socket = connect(Number(new URL(address).port), "127.0.0.1", () => socket.end(bytes, "latin1"));
     socket.resume().on("error", () => {});
     socket.on("close", () => resolve());
   });

@@ -180,10 +180,9 @@ async function prove(kind: Place["kind"], server: Server | undefined): Promise<b
 
   const held = letters.filter(({ reason, kind }) => reason === "unconfirmed" && kind === "payment");
   const interrupted = held.filter(({ code }) => code === "ERR_INTERRUPTED").length;
-  const named = service.arrivals.map((arrival) => ({ ...arrival, key: `${arrival.visitor} ${arrival.nth}` }));
   const { arrived, lost, paymentsTwice, othersTwice, outOfOrder } = fateOf(
     safe,
-    named,
+    service.arrivals.map((arrival) => ({ ...arrival, key: `${arrival.visitor} ${arrival.nth}` })),
     held.map(({ event }) => ("paymentId" in event ? event.paymentId : "")),
   );
   for (const error of errors.slice(0, 10)) console.log(`unexpected: ${error}`);

@@ -109,9 +109,8 @@ async function order(id: number): Promise<boolean> {
   // An amount of its own, so that the ledger tells the orders apart.
   const body = JSON.stringify({ id: `o${id}`, email: "ada@shop.example", total: id });
   const headers = { "content-type": "application/json", cookie: `svc_session_id=s${id}` };
-  const url = `http://127.0.0.1:${port}/checkout/complete`;
   try {
-    const answer = await request(url, {
+    const answer = await request(`http://127.0.0.1:${port}/checkout/complete`, {
       ...{ method: "POST", headers, body, reset: true, headersTimeout: 10_000 },
     });
     answer.body.on("error", () => {}).resume();

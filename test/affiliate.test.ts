@@ -55,8 +55,7 @@ describe("the tracker", () => {
     app.get("/", async (req, res) => {
       res.json([await req.affiliate?.status(), await req.affiliate?.trackPayment(order)]);
     });
-    const { body } = await request(app).get("/").set("Cookie", "svc_session_id=s1");
-    expect(body).toEqual([null, disabled]);
+    expect((await request(app).get("/").set("Cookie", "svc_session_id=s1")).body).toEqual([null, disabled]);
     expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
     expect(tracker.stats().skipped.disabled).toBe(2);
     expect(await tracker.close()).toEqual({ left: 0, durable: false });
@@ -107,8 +106,7 @@ describe("the tracker", () => {
     expect(await pay({ leadValue: 5 })).toEqual({ ...first, outcome: "duplicate" });
     expect(await pay({ leadValue: "0.00" })).toEqual({ outcome: "skipped", reason: "zero" });
     expect(await pay({ leadValue: -1 })).toEqual({ outcome: "rejected", reason: "invalid" });
-    const withoutIds = await tracker.trackRegistration(ada);
-    expect(withoutIds).toEqual({ outcome: "skipped", reason: "no-attribution" });
+    expect(await tracker.trackRegistration(ada)).toEqual({ outcome: "skipped", reason: "no-attribution" });
     await tracker.close();
     expect(await pay({ paymentId: "o2" })).toEqual({ outcome: "rejected", reason: "closed" });
     expect(tracker.stats()).toMatchObject({
@@ -197,8 +195,7 @@ describe("the tracker", () => {
     for (const track of [trackClick, trackRegistration, trackPayment] as TrackFunction<never>[]) {
       for (const input of hostile) {
         for (const attribution of [...hostile, visitor]) {
-          const { outcome } = await track(input as never, attribution as never);
-          expect(outcome).toMatch(/^(rejected|skipped)$/);
+          expect((await track(input as never, attribution as never)).outcome).toMatch(/^(rejected|skipped)$/);
         }
       }
     }
@@ -251,8 +248,7 @@ describe("the tracker", () => {
     expect(lines).toContain('express-affiliate: a listener of "queued" threw: Error: boom');
     expect(lines.join("\n")).not.toContain("ada@");
     const event = { paymentId: "o2", customerEmail: "ada@shop.example", ...visitor };
-    const letters = await tracker.deadLetters.list();
-    expect(letters).toMatchObject([{ kind: "payment", event, reason: "rejected" }]);
+    expect(await tracker.deadLetters.list()).toMatchObject([{ kind: "payment", event, reason: "rejected" }]);
   });
 
   it.each([2.5, -1, "5", Number.NaN])("lists no dead letters with the limit %j", async (limit) => {
@@ -263,8 +259,7 @@ describe("the tracker", () => {
   it("warns on the console if no logger is given", async () => {
     const warn = vi.spyOn(console, "warn").mockReturnValue();
     onTestFinished(() => warn.mockRestore());
-    const tracker = startTracker({ logger: undefined });
-    await tracker.trackPayment({ ...order, leadValue: "0x13" }, visitor);
+    await startTracker({ logger: undefined }).trackPayment({ ...order, leadValue: "0x13" }, visitor);
     expect(warn.mock.lastCall).toEqual([
       'express-affiliate: the payment "o1" was dropped: `leadValue`: must be a decimal amount that is not negative, such as 19.9 or "19.90", got "0x13" (string)',
     ]);

@@ -33,10 +33,9 @@ function entries(): { name: string; text: string }[] {
   const exports = modules()
     .flatMap(({ children = [] }) => children)
     .filter(({ kind }) => kind !== ReflectionKind.Reference);
-  const members = exports.flatMap(({ children = [] }) => children);
-  const own = members.filter(
-    ({ kind, inheritedFrom }) => kind !== ReflectionKind.Constructor && !inheritedFrom,
-  );
+  const own = exports
+    .flatMap(({ children = [] }) => children)
+    .filter(({ kind, inheritedFrom }) => kind !== ReflectionKind.Constructor && !inheritedFrom);
   return [...exports, ...own].map(entryOf);
 }
 
@@ -94,8 +93,7 @@ describe("the API reference", () => {
       [/Bytes$/, /bytes|MiB|GiB/],
       [/\.leadValue$/, /major units|no value/],
     ];
-    const properties = reference.getReflectionsByKind(ReflectionKind.Property) as DeclarationReflection[];
-    const measures = properties
+    const measures = (reference.getReflectionsByKind(ReflectionKind.Property) as DeclarationReflection[])
       .map(entryOf)
       .filter(({ name }) => units.some(([pattern]) => pattern.test(name)));
     // Inherited options, and those of methods, too. What was reported, and what an error is made of, have no
@@ -111,12 +109,13 @@ describe("the API reference", () => {
 
   it("has no example that TypeScript refuses", () => {
     const comments = Object.values(reference.reflections).flatMap(({ comment }) => comment ?? []);
-    const examples = comments.flatMap((comment) => comment.getTags("@example"));
-    const blocks = examples.map(({ content }, nth) => {
-      const text = content.map((part) => part.text).join("");
-      const [, info = "", code = ""] = /^```(\w+)\n(.*)\n```$/s.exec(text.trim()) ?? [];
-      return { page: "docs/api-reference.md", heading: "", line: 1_000 * (nth + 1), info, code };
-    });
+    const blocks = comments
+      .flatMap((comment) => comment.getTags("@example"))
+      .map(({ content }, nth) => {
+        const text = content.map((part) => part.text).join("");
+        const [, info = "", code = ""] = /^```(\w+)\n(.*)\n```$/s.exec(text.trim()) ?? [];
+        return { page: "docs/api-reference.md", heading: "", line: 1_000 * (nth + 1), info, code };
+      });
     expect(blocks.filter(({ code }) => code === "")).toEqual([]);
     expect(blocks.length).toBeGreaterThan(15);
     expect(problemsIn(blocks)).toEqual([]);

@@ -107,8 +107,7 @@ it("a tracker reports a storage that fails, and works again, in no visitor's con
     if (isAway) throw new Error("it is away");
     return "queued" as const;
   };
-  const { outbox } = overStorage({ append });
-  const { tracker, contextsOf, heard } = await startHeard(outbox);
+  const { tracker, contextsOf, heard } = await startHeard(overStorage({ append }).outbox);
   expect(await payOf(tracker, "ann")).toMatchObject({ reason: "storage-trouble" });
   isAway = false;
   await expect.poll(() => heard.filter(({ name }) => name === "line")).toHaveLength(2);

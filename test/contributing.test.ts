@@ -40,8 +40,7 @@ test("a payment passes the folders that CONTRIBUTING names, is in the outbox's f
   });
   const paid = { paymentId: "o-1", customerEmail: "ada@shop.example", leadValue: 19.9 };
   const shop = startShop([service.url, directory, passed, paid], { PASSED: passed });
-  const port = await shop.next();
-  const { status } = await fetch(`http://127.0.0.1:${port}/pay`, {
+  const { status } = await fetch(`http://127.0.0.1:${await shop.next()}/pay`, {
     method: "POST",
     headers: { cookie: "svc_click_id=c-1; svc_session_id=s-1" },
   });

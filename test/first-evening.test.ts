@@ -99,8 +99,7 @@ describe("the first evening", () => {
     const { service } = await startShop();
     vi.stubEnv("STRIPE_WEBHOOK_SECRET", "whsec_test");
     const tracker = closing(affiliate(service));
-    const { createShop } = await page.run("The shop");
-    const app = createShop({ tracker, stripe: { webhooks } });
+    const app = (await page.run("The shop")).createShop({ tracker, stripe: { webhooks } });
     const post = ({ payload, headers }: ReturnType<typeof charged>, status: number) =>
       browser(app).post("/webhooks/stripe").set(headers).send(payload).expect(status);
     const affiliateOf = JSON.stringify({ sessionId: "s1" });

@@ -29,9 +29,8 @@ it.each([
   ],
   ["the inspector", async () => inspectorAt((await import(dist("sandbox.js"))).createSandbox)],
 ])("the files of %s are in the built package as they are in the source", async (name, built) => {
-  const isDashboard = name.startsWith("the dashboard");
   const urls = await Promise.all([
-    isDashboard ? dashboardAt(dashboard) : inspectorAt(createSandbox),
+    name.startsWith("the dashboard") ? dashboardAt(dashboard) : inspectorAt(createSandbox),
     built(),
   ]);
   for (const file of ["", "style.css", "main.js"]) {

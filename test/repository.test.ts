@@ -28,8 +28,7 @@ it("the repository has tests behind each name that its commands give to Vitest",
 it("the repository has each folder of src/ and each file in its root in CONTRIBUTING's layout", () => {
   const layout = textOf("CONTRIBUTING.md").split("## The layout")[1]?.split("\n## ")[0] ?? "";
   const entries = readdirSync(join(root, "src"), { withFileTypes: true });
-  const named = entries.filter(({ name }) => !name.endsWith(".d.ts"));
-  for (const entry of named) {
+  for (const entry of entries.filter(({ name }) => !name.endsWith(".d.ts"))) {
     expect(layout).toContain(entry.isDirectory() ? `| \`src/${entry.name}/\` |` : `\`${entry.name}\``);
   }
 });

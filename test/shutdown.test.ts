@@ -104,8 +104,7 @@ it("a process ends all the same if it cannot send what it has, and says what is 
 
 describe.concurrent("close", () => {
   it("returns in its time with the service hanging, and says what is left; what was sent is unconfirmed", async () => {
-    const service = await faultyService({ onRequest: silent });
-    const run = host(["closes", service.url, slow], { SENT: "5" });
+    const run = host(["closes", (await faultyService({ onRequest: silent })).url, slow], { SENT: "5" });
     expect((await run.over).code).toBe(0);
     const dead = run.said.filter((each) => each.dead);
     // One for each of the five visitors.
@@ -118,8 +117,7 @@ describe.concurrent("close", () => {
   });
 
   it("returns in its time while connections are being made, or with the service down, and keeps what was not sent", async () => {
-    const mute = await faultyService();
-    const connecting = host(["closes", `https://127.0.0.1:${mute.port}`, slow]);
+    const connecting = host(["closes", `https://127.0.0.1:${(await faultyService()).port}`, slow]);
     expect(await connecting.next()).toMatchObject({ left: 20, durable: false });
     const down = host(["flushes in vain", `http://127.0.0.1:${await closedPort()}`]);
     for (let time = 0; time < 2; time++) expect(await down.next()).toEqual({ settled: false, left: 20 });
@@ -127,8 +125,7 @@ describe.concurrent("close", () => {
   });
 
   it("returns at once if it is given no time", async () => {
-    const service = await faultyService({ onRequest: silent });
-    const run = host(["closes at once", service.url, slow]);
+    const run = host(["closes at once", (await faultyService({ onRequest: silent })).url, slow]);
     expect((await run.over).code).toBe(0);
     // Up to five were sent, and are unconfirmed; if a connection was still being made, its payment
     // is kept.

@@ -30,8 +30,7 @@ describe("outside production", () => {
   it("a line says once that a report is a duplicate", async () => {
     const { tracker, lines } = trackerWithLines();
     for (let nth = 0; nth < 3; nth++) await pay(tracker, 1);
-    const told = lines.filter((line) => line.includes("is a duplicate: it was reported before"));
-    expect(told).toHaveLength(1);
+    expect(lines.filter((line) => line.includes("is a duplicate: it was reported before"))).toHaveLength(1);
   });
 });
 
@@ -66,6 +65,5 @@ it("a tracker rejects a report, and does not throw, whatever its outbox rejects 
   const outbox = memoryOutbox();
   // Converting it to text throws.
   vi.spyOn(outbox, "add").mockRejectedValue(Object.create(null));
-  const tracker = startTracker({ outbox });
-  expect(await pay(tracker)).toEqual({ outcome: "rejected", reason: "outbox" });
+  expect(await pay(startTracker({ outbox }))).toEqual({ outcome: "rejected", reason: "outbox" });
 });

@@ -17,11 +17,10 @@ export function outcomeOf({ visits, arrivals, held, ended, visitors }) {
   for (const arrival of recorded) if (!first.has(arrival.email)) first.set(arrival.email, arrival);
   const keys = recorded.flatMap(({ key }) => key ?? []);
   const missing = [...happened].filter((email) => !first.has(email));
-  const kept = missing.filter((email) => held.includes(email));
   return {
     happened: happened.size,
     arrived: happened.size - missing.length,
-    held: kept.length,
+    held: missing.filter((email) => held.includes(email)).length,
     twice: recorded.length - first.size,
     repeatedKeys: keys.length - new Set(keys).size,
     outOfOrder: overtaken([...first.keys()], visitors),

@@ -41,8 +41,7 @@ async function costsOf(way: Way, quick: boolean) {
   const pairs = [];
   for (let nth = 0; nth < (quick ? 1 : PAIRS); nth++) {
     const untracked = await costOfSlice(host, requests, false);
-    const tracked = await costOfSlice(host, requests, true);
-    pairs.push({ untracked, above: tracked - untracked });
+    pairs.push({ untracked, above: (await costOfSlice(host, requests, true)) - untracked });
   }
   for (const child of [host, service]) await child.end();
   return pairs;

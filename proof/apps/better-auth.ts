@@ -37,8 +37,7 @@ export default {
   async make(project) {
     await makeTStack(project);
     const auth = "shop/packages/auth/src/index.ts";
-    const text = await project.read(auth);
-    const withProvider = text.replace("plugins: []", () => PROVIDER);
+    const withProvider = (await project.read(auth)).replace("plugins: []", () => PROVIDER);
     await project.write(auth, `import { genericOAuth } from "better-auth/plugins";\n${withProvider}`);
   },
   patch: [
@@ -55,8 +54,7 @@ export default {
         const way = { provider: "company", callbackURL: "/" };
         const { body } = taken(await visitor.post("/api/auth/sign-in/social", way));
         const atProvider = await walk.visitor().open(`${body.url}&login=${email}`);
-        const back = taken(await visitor.open(atProvider.headers.location ?? ""));
-        assert.equal(back.headers.location, "/");
+        assert.equal(taken(await visitor.open(atProvider.headers.location ?? "")).headers.location, "/");
       },
       pay(_visitor, { email }, nth) {
         const charge = { id: `ch_${nth}`, email, total: 10 * nth };

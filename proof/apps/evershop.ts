@@ -64,15 +64,14 @@ export default {
         const cart = dataOf(
           await visitor.post("/api/carts", { items, customer_email: email, customer_full_name: name }),
         );
-        const address = {
-          ...{ full_name: name, address_1: "1 Road", city: "Town", country: "US", province: "US-NY" },
-          ...{ postcode: "10001", telephone: "1234567890" },
-        };
         const checkout = () =>
           visitor.post(`/api/carts/${cart.cartId}/checkout`, {
             cart_id: cart.cartId,
             customer: { email, fullName: name },
-            billingAddress: address,
+            billingAddress: {
+              ...{ full_name: name, address_1: "1 Road", city: "Town", country: "US", province: "US-NY" },
+              ...{ postcode: "10001", telephone: "1234567890" },
+            },
             paymentMethod: "cod",
           });
         const order = dataOf(await checkout());

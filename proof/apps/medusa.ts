@@ -74,8 +74,7 @@ export default {
       landing: "/welcome",
       async signUp(visitor, { email, password }) {
         const way = "/auth/customer/emailpass/register";
-        const { token } = bodyOf(await visitor.post(way, { email, password }));
-        const authorization = `Bearer ${token}`;
+        const authorization = `Bearer ${bodyOf(await visitor.post(way, { email, password })).token}`;
         taken(await visitor.post("/store/customers", { email }, { ...headers, authorization }));
       },
       async pay(visitor, { email }) {

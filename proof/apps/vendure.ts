@@ -130,9 +130,8 @@ export default {
         await changeOrder(`setOrderShippingMethod(shippingMethodId: ["${eligibleShippingMethods[0].id}"])`);
         await changeOrder('transitionOrderToState(state: "ArrangingPayment")');
         const pay = 'addPaymentToOrder(input: { method: "standard-payment", metadata: {} })';
-        const { addPaymentToOrder } = await changeOrder(pay);
         return {
-          value: addPaymentToOrder.totalWithTax / 100,
+          value: (await changeOrder(pay)).addPaymentToOrder.totalWithTax / 100,
           payAgain: () => changeOrder(pay, "NoActiveOrderError"),
         };
       },

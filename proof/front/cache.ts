@@ -72,8 +72,7 @@ const FROM_THE_CACHE = ["HIT", "STALE", "UPDATING"];
 export default {
   title: "a shared cache before the shop, which allows it to keep its pages",
   async prove({ short }) {
-    const parts = await Promise.all(cachePrograms.map((program) => prove(program, short ? 4 : 20)));
-    return parts.flat();
+    return (await Promise.all(cachePrograms.map((program) => prove(program, short ? 4 : 20)))).flat();
   },
 } satisfies Part;
 
@@ -130,15 +129,13 @@ async function prove(program: CacheProgram, count: number): Promise<Figure[]> {
 /** Asks as bots, link previews, pages around it and browsers ahead of their visitors do. */
 async function askAsOthers(address: string): Promise<void> {
   for (const { method = "GET", headers } of OTHERS) {
-    const { body } = await request(address, { method, headers });
-    await body.dump();
+    await (await request(address, { method, headers })).body.dump();
   }
 }
 
 /** Opens a page in a browser. Resolves to what the cache says of it. */
 async function open(caller: Browser, path: string): Promise<string> {
-  const { headers } = await caller.send("GET", path, OPENS);
-  return String(headers["x-cache"]);
+  return String((await caller.send("GET", path, OPENS)).headers["x-cache"]);
 }
 
 async function signUpAndPay(caller: Browser, email: string): Promise<void> {

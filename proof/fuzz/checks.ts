@@ -11,8 +11,7 @@ export function problemsWith(event: OutboxEvent): string[] {
   const data = event.data as object as Record<string, unknown>;
   const wrong = (what: string) => `${what} in ${JSON.stringify(event).slice(0, 500)}`;
   const problems: string[] = [];
-  const texts = { clickId: ID, sessionId: ID, affiliateReference: REFERENCE };
-  for (const [name, form] of Object.entries(texts)) {
+  for (const [name, form] of Object.entries({ clickId: ID, sessionId: ID, affiliateReference: REFERENCE })) {
     const text = data[name];
     if (text !== undefined && (typeof text !== "string" || !form.test(text))) problems.push(wrong(name));
   }
@@ -21,8 +20,7 @@ export function problemsWith(event: OutboxEvent): string[] {
     problems.push(wrong("JSON"));
   if (event.kind === "payment" && !(event.data.leadValue > 0 && Number.isFinite(event.data.leadValue)))
     problems.push(wrong("leadValue"));
-  const email = data.email ?? data.customerEmail;
-  if (event.kind !== "click" && !/^[^\s@]+@[^\s@]+$/.test(String(email)))
+  if (event.kind !== "click" && !/^[^\s@]+@[^\s@]+$/.test(String(data.email ?? data.customerEmail)))
     problems.push(wrong("e-mail address"));
   return problems;
 }

@@ -46,15 +46,14 @@ export async function runHost(): Promise<void> {
   }, 20);
 
   const app = express().set("query parser", "extended").set("trust proxy", true);
-  const shops = {
+  for (const [path, { before, tracker }] of Object.entries({
     "/bare": { before: [], tracker: plain },
     "/parsed": { before: [cookieParser("secret")], tracker: signed },
     "/session": {
       before: [session({ secret: "s", resave: false, saveUninitialized: true })],
       tracker: plain,
     },
-  };
-  for (const [path, { before, tracker }] of Object.entries(shops)) {
+  })) {
     const shop = express.Router();
     shop.use(...before, express.json({ strict: false, limit: "64kb" }), tracker);
     shop.get(/.*/, tracker.onClick(), (req, res) => void res.json(req.affiliate?.snapshot()));
@@ -87,8 +86,7 @@ export async function runHost(): Promise<void> {
     if (status >= 500) problems.add(`a handler failed: ${(error as Error).stack}`);
     if (!res.headersSent) res.status(status).end();
   }) as ErrorRequestHandler);
-  const { port } = await serve(app);
-  process.send?.(`http://127.0.0.1:${port}`);
+  process.send?.(`http://127.0.0.1:${(await serve(app)).port}`);
   // Until then the first requests were compiled for.
   setTimeout(() => {
     longestBlockMs = 0;

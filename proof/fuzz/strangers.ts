@@ -155,6 +155,5 @@ export function strangersRequest(random: () => number): StrangersRequest {
 /** What is no request at all. */
 export function garbage(random: () => number): string {
   const bytes = Array.from({ length: 1 + Math.floor(random() * 400) }, () => Math.floor(random() * 256));
-  const head = random() < 0.5 ? "GET / HTTP/1.1\r\nHost: x\r\n" : "";
-  return head + String.fromCharCode(...bytes);
+  return (random() < 0.5 ? "GET / HTTP/1.1\r\nHost: x\r\n" : "") + String.fromCharCode(...bytes);
 }

@@ -15,8 +15,7 @@ export async function pack(folder: string): Promise<string> {
 /** The program of this major of Node: the one that runs here, or one that is installed for it. */
 export async function nodeOf(major: number): Promise<string> {
   if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
-  const { stdout } = await run(".ci/node", [String(major)]);
-  return join(stdout.trim(), "node");
+  return join((await run(".ci/node", [String(major)])).stdout.trim(), "node");
 }
 
 /** How the proofs have npm install. */

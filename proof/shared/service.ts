@@ -96,8 +96,7 @@ export function answer(
 }
 
 function askedIn({ url = "", headers }: IncomingMessage, text: string): Asked {
-  const body = text === "" ? {} : JSON.parse(text);
-  const { sessionId, clickId, leadValue, source, customerName } = body;
+  const { sessionId, clickId, leadValue, source, customerName } = text === "" ? {} : JSON.parse(text);
   return {
     isPayment: url.endsWith("/lead/payment"),
     key: String(headers["idempotency-key"]),

@@ -43,6 +43,4 @@ export function trackNth(
 const derived = idempotencyKeys(API_KEY);
 
 /** The `Idempotency-Key` by which a proof's service knows the event of that id. */
-export function keyOf(id: string): string {
-  return derived({ id, data: {} } as Parameters<typeof derived>[0]);
-}
+export const keyOf = (id: string): string => derived({ id, data: {} } as Parameters<typeof derived>[0]);

@@ -216,6 +216,4 @@ class Pauses {
   }
 }
 
-function keyOf({ name }: Owner, path: string): string {
-  return `${name} ${path}`;
-}
+const keyOf = ({ name }: Owner, path: string): string => `${name} ${path}`;

@@ -24,9 +24,7 @@ interface Timer {
 const EPOCH = Date.UTC(2025, 0, 1);
 const { setImmediate: nextTurn } = globalThis;
 
-export function ownerNamed(name: string): Owner {
-  return { name, ready: [], isAlive: true, isStalled: false };
-}
+export const ownerNamed = (name: string): Owner => ({ name, ready: [], isAlive: true, isStalled: false });
 
 /** One heap of two: the timer that is due first, above all others. */
 function melded(one: Timer | undefined, other: Timer | undefined): Timer | undefined {

@@ -79,12 +79,11 @@ export async function startServer(outbox: Schedule["outbox"] | undefined): Promi
 
 function describe({ seed, message, schedule }: Finding): string {
   const { steps, profile, outbox, processes, programs } = schedule;
-  const lines = steps.map(
-    ({ at, do: name, ...rest }) => `  ${String(at).padStart(6)} ms  ${name} ${JSON.stringify(rest)}`,
-  );
   return [
     `seed ${seed} in short (${profile}; ${outbox}, ${processes} processes, ${programs} programs):`,
     `  ${message}`,
-    ...lines,
+    ...steps.map(
+      ({ at, do: name, ...rest }) => `  ${String(at).padStart(6)} ms  ${name} ${JSON.stringify(rest)}`,
+    ),
   ].join("\n");
 }

@@ -129,9 +129,7 @@ export function startProcess(shared: Shared, owner: Owner, slot: Slot): TrackerP
   });
 
   /** By the clock that judges. By the host's own, a payment would wait while that is ahead. */
-  function today(): number {
-    return server ? time.unset() : time.now();
-  }
+  const today = (): number => (server ? time.unset() : time.now());
 
   function eventOf(what: Happening): OutboxEvent {
     const context = { clientId, now: clock.now(), pseudonym };
@@ -154,8 +152,7 @@ export function kill({ owner, pool }: TrackerProcess): void {
 
 function createOutbox({ outbox, bounds, leaseMs }: Schedule, directory: string, clock: Clock): Outbox {
   if (outbox === "memory") return memoryOutbox(bounds ?? {}, clock);
-  const maxDeadLetters = bounds?.maxDeadLetters;
-  return diskOutbox({ directory, leaseMs, maxDeadLetters }, clock);
+  return diskOutbox({ directory, leaseMs, maxDeadLetters: bounds?.maxDeadLetters }, clock);
 }
 
 function createSqlOutbox({ outbox, bounds, leaseMs }: Schedule, pool: Pool, clock: Clock): Outbox {

@@ -43,16 +43,13 @@ export function scheduleOf(
   return { ...base, steps: [...steps].sort((one, other) => one.at - other.at) };
 }
 
-function isSql(outbox: OutboxName): boolean {
-  return outbox === "mysql" || outbox === "postgres";
-}
+const isSql = (outbox: OutboxName): boolean => outbox === "mysql" || outbox === "postgres";
 
 function chaos(writer: Writer, { outbox, leaseMs }: Pick<Schedule, "outbox" | "leaseMs">): Step[] {
   const { dice, at, process } = writer;
   const steps = writer.reports(dice.span(2, 40));
   if (leaseMs) {
-    const fault = { behaviour: "takes 9 s", share: 0.3 };
-    steps.push({ at: 0, do: "fail", name: "outlasts leases", fault });
+    steps.push({ at: 0, do: "fail", name: "outlasts leases", fault: { behaviour: "takes 9 s", share: 0.3 } });
   }
   const some = (...some: Parameters<Writer["some"]>) => steps.push(...writer.some(...some));
   some(3, (nth) => {

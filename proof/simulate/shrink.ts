@@ -16,8 +16,7 @@ export async function shrink(
     let isShorter = false;
     for (let from = 0; from < steps.length && runs < MOST_RUNS; from += size, runs++) {
       const fewer = [...steps.slice(0, from), ...steps.slice(from + size)];
-      const { broken } = await run({ ...schedule, steps: fewer });
-      if (broken?.promise !== promise) continue;
+      if ((await run({ ...schedule, steps: fewer })).broken?.promise !== promise) continue;
       steps = fewer;
       isShorter = true;
       break;

@@ -72,10 +72,6 @@ export function createTransport(program: string): Transport {
   };
 }
 
-function heldBack(code: string): HeldBack {
-  return new HeldBack(code, `simulated ${code}`);
-}
+const heldBack = (code: string): HeldBack => new HeldBack(code, `simulated ${code}`);
 
-function tooLate(): Error {
-  return Object.assign(new Error("simulated deadline"), { code: "ERR_DEADLINE" });
-}
+const tooLate = (): Error => Object.assign(new Error("simulated deadline"), { code: "ERR_DEADLINE" });

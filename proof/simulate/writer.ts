@@ -77,6 +77,4 @@ export class Writer {
 }
 
 /** As long as the digest of a login session. */
-function loginOf(visitor: number): string {
-  return `login-${String(visitor).padStart(64, "0")}`;
-}
+const loginOf = (visitor: number): string => `login-${String(visitor).padStart(64, "0")}`;

@@ -13,11 +13,10 @@ const BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefo
 if (process.env.IN_FRONT === "tracker") putInFront(http.Server.prototype);
 
 function putInFront(servers: http.Server): void {
-  const outbox = Object.assign(recordingOutbox(), { storesAtOnce: true });
   const tracker = affiliate({
     baseUrl: "http://127.0.0.1:1",
     clientId: 1,
-    outbox,
+    outbox: Object.assign(recordingOutbox(), { storesAtOnce: true }),
     logger: { warn() {}, error() {} },
   });
   const above = [tracker, tracker.keepClickId(), tracker.onClick({ param: "ref" })];

@@ -124,8 +124,7 @@ describeInChromium("the dashboard", ({ openPage }) => {
   test("has a row for the wrapped handlers that answered and reported nothing, with their number", async () => {
     const { app, tracker, url } = await startHost();
     app.post("/pay", tracker.onPayment(returning(undefined)));
-    const page = await open(url);
-    const table = page.getByRole("table", { name: "Not reported" });
+    const table = (await open(url)).getByRole("table", { name: "Not reported" });
     const body = () => table.locator("tbody tr").allInnerTexts();
     expect(await body()).toEqual(["none\t0"]);
     for (let visit = 0; visit < 2; visit++) await fetch(new URL("/pay", url), { method: "POST" });

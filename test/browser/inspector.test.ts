@@ -94,12 +94,9 @@ describeInChromium("the inspector", ({ openPage }) => {
       const customer = { customerId: evil("customer"), customerName: evil("name") };
       await call(sandbox, "registration", { clickId: evil("click"), email, ...customer });
       await call(sandbox, "registration", { clickId: evil("unknown"), email: `2${email}`, ...customer });
-      await sendRegistrationLead(sandbox, {
-        customerEmail: email,
-        customerName: evil("name"),
-        sessionId: evil("session"),
-      });
-      await sendPayment(sandbox, { customerEmail: email, sessionId: evil("session") });
+      const visit = { customerEmail: email, sessionId: evil("session") };
+      await sendRegistrationLead(sandbox, { ...visit, customerName: evil("name") });
+      await sendPayment(sandbox, visit);
       await call(sandbox, `status/${encodeURIComponent(evil("path"))}?${evil("query")}`, undefined, {
         "user-agent": evil("header"),
       });
@@ -120,8 +117,7 @@ describeInChromium("the inspector", ({ openPage }) => {
       const name = "\u202eאבי\u2067";
       await sendClick(sandbox);
       await sendRegistration(sandbox, { customerName: name });
-      const page = await inspect(sandbox);
-      const line = page.locator('[aria-label="Registrations"] .entry p').first();
+      const line = (await inspect(sandbox)).locator('[aria-label="Registrations"] .entry p').first();
       const parts = line.locator("> *");
       const lefts = await parts.evaluateAll((all) => all.map((part) => part.getBoundingClientRect().left));
       expect(lefts).toHaveLength(3);

@@ -16,8 +16,6 @@ function clientCode(heading: string): string {
   return code;
 }
 
-const args = ["--host-resolver-rules=MAP *.example 127.0.0.1"];
-
 describeInChromium(
   "docs/pages-and-apps.md, in a browser",
   ({ openPage, openShopper }) => {
@@ -82,12 +80,10 @@ describeInChromium(
       app.get("/", (_req, res) => void res.send("<title>Shop</title>Welcome"));
       app.post("/signup", (req, res) => void res.json(req.affiliate?.snapshot()));
       const page = await openPage();
-      const url = await listen(app);
-      await page.goto(`${url}/?ref=ALICE`);
+      await page.goto(`${await listen(app)}/?ref=ALICE`);
       // As a tag manager adds a tag: an inline script would not run otherwise.
       await page.evaluate((tag) => {
-        const parsed = document.createRange().createContextualFragment(tag);
-        document.body.append(parsed);
+        document.body.append(document.createRange().createContextualFragment(tag));
       }, tag);
       const alice = { kind: "click", affiliateReference: "ALICE" } as const;
       const { clickId, sessionId } = await sandbox.ledger.waitFor(alice);
@@ -95,5 +91,5 @@ describeInChromium(
       expect(await answer).toEqual({ clickId, sessionId });
     });
   },
-  args,
+  ["--host-resolver-rules=MAP *.example 127.0.0.1"],
 );

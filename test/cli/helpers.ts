@@ -1,4 +1,6 @@
+import type { SpawnOptions } from "node:child_process";
 import type { Terminal } from "../../src/cli/terminal.js";
+import { runNode, userProject } from "../helpers/user-project.js";
 
 type Command<Result> = (args: string[], terminal: Terminal) => Result | Promise<Result>;
 
@@ -17,6 +19,11 @@ export async function runCommand<Result = number>(
     ...terminal,
   });
   return { code, out, err };
+}
+
+/** Starts the package's command as it is installed, in a process of its own. */
+export async function startCli(args: readonly string[], options?: SpawnOptions) {
+  return runNode(await userProject({}), ["node_modules/express-affiliate/dist/cli.cjs", ...args], options);
 }
 
 /** As `runCommand`, with all that was printed as one text. */

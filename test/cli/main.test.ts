@@ -10,13 +10,11 @@ import { outboxCommand } from "../../src/cli/outbox/command.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { forAnyAsync } from "../helpers/for-any.js";
 import { scratchDirectory } from "../helpers/scratch.js";
-import { outputOf, runNode, userProject } from "../helpers/user-project.js";
-import { runCommand } from "./helpers.js";
+import { outputOf } from "../helpers/user-project.js";
+import { runCommand, startCli } from "./helpers.js";
 
 describe("the command line", () => {
-  async function cli(...args: string[]) {
-    return outputOf(runNode(await userProject({}), ["node_modules/express-affiliate/dist/cli.cjs", ...args]));
-  }
+  const cli = async (...args: string[]) => outputOf(await startCli(args));
 
   it("prints its version, its help, and without a command its help as an error", async () => {
     for (const flag of ["--version", "-v"])
@@ -52,14 +50,12 @@ describe("the command line", () => {
   });
 
   it("fails if what it prints cannot be written, unless its reader has enough", async () => {
-    const project = await userProject({});
-    const args = ["node_modules/express-affiliate/dist/cli.cjs", "migrations"];
-    const full = runNode(project, args, { stdio: ["ignore", openSync("/dev/full", "w"), "pipe"] });
+    const full = await startCli(["migrations"], { stdio: ["ignore", openSync("/dev/full", "w"), "pipe"] });
     const said = text(full.stderr as Readable);
     expect(await once(full, "close")).toEqual([1, null]);
     expect(await said).toMatch(/^express-affiliate: ENOSPC: no space left on device.*\n$/);
 
-    const unread = runNode(project, args);
+    const unread = await startCli(["migrations"]);
     unread.stdout?.destroy();
     const quiet = text(unread.stderr as Readable);
     expect(await once(unread, "close")).toEqual([0, null]);

@@ -1,8 +1,8 @@
 import { expect, onTestFinished } from "vitest";
 import { sandboxCommand } from "../../src/cli/sandbox.js";
-import { outputOf, runNode, userProject } from "../helpers/user-project.js";
+import { outputOf } from "../helpers/user-project.js";
 import { test } from "../sandbox/helpers.js";
-import { printedBy } from "./helpers.js";
+import { printedBy, startCli } from "./helpers.js";
 
 async function run(args: string) {
   const { code: result, out, err } = await printedBy(sandboxCommand, args.split(" "));
@@ -15,8 +15,7 @@ test("the sandbox command starts the sandbox and prints what an app needs to kno
   const { sandbox, out } = await run("--port 0 --api-key k --client-id 7 --require-key-for none");
   expect(out).toContain(`\n\nTRACKING_URL=${sandbox?.url}\nTRACKING_CLIENT_ID=7\nTRACKING_API_KEY=k\n\n`);
   expect(out).toContain(`inspector  ${sandbox?.inspectorUrl}\n`);
-  const res = await fetch(`${sandbox?.url}/api/v1/tracking/status/x`);
-  expect(res.status).toBe(200);
+  expect((await fetch(`${sandbox?.url}/api/v1/tracking/status/x`)).status).toBe(200);
 });
 
 test.each(["status", "click,status", "none"])(
@@ -25,9 +24,7 @@ test.each(["status", "click,status", "none"])(
     const { sandbox, out } = await run(`--port 0 --require-key-for ${list}`);
     const [, args = ""] = /^npx express-affiliate (doctor .*)$/m.exec(out) ?? [];
     const env = { ...process.env, TRACKING_API_KEY: sandbox?.apiKey };
-    const project = await userProject({});
-    const cli = "node_modules/express-affiliate/dist/cli.cjs";
-    const { code, stdout } = await outputOf(runNode(project, [cli, ...args.split(" ")], { env }));
+    const { code, stdout } = await outputOf(await startCli(args.split(" "), { env }));
     expect({ code, stdout }).toMatchObject({ code: 0 });
     expect(sandbox?.ledger.clicks()).toHaveLength(1);
   },

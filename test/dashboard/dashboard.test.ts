@@ -61,8 +61,7 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
   });
 
   it("shows how much waits, how the endpoints are, and what failed last", async () => {
-    const service = await faultyService({ onRequest: answering(503) });
-    const tracker = startTracker({ baseUrl: service.url });
+    const tracker = startTracker({ baseUrl: (await faultyService({ onRequest: answering(503) })).url });
     const page = openDashboard(appWith(tracker, { express }));
     const paused = new Promise((resolve) => tracker.on("paused", resolve));
     for (let n = 0; n < 4; n++) await pay(tracker, n);
@@ -83,8 +82,7 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
           },
         },
       });
-    const { failures } = (await page.get("state")).body.process;
-    expect(failures).toContainEqual({
+    expect((await page.get("state")).body.process.failures).toContainEqual({
       outcome: "retry",
       kind: "payment",
       because: expect.stringContaining("503"),
@@ -95,8 +93,7 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
 
   it("lists dead letters with the payment's id, the amount, the masked address and what the service said", async () => {
     const page = openDashboard(appWith(await trackerWithRejected(), { express }));
-    const { body } = await page.get("dead-letters").expect(200);
-    expect(body).toEqual({
+    expect((await page.get("dead-letters").expect(200)).body).toEqual({
       ...{ count: 1, unconfirmed: 0, payments: 1, amount: 19.9 },
       letters: [
         {
@@ -136,8 +133,7 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
   it("does not repeat what the host's storage says when it fails", async () => {
     const tracker = await trackerOf();
     tracker.deadLetters.list = async () => Promise.reject(new Error("password of postgres://ada:secret@db"));
-    const page = openDashboard(appWith(tracker, { express }));
-    const { body } = await page.get("dead-letters").expect(503);
+    const { body } = await openDashboard(appWith(tracker, { express })).get("dead-letters").expect(503);
     expect(body).toEqual({ message: "The outbox does not answer: its storage fails." });
   });
 

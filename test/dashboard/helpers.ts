@@ -52,6 +52,5 @@ export function openDashboard(app: Parameters<typeof request>[0]) {
 
 /** The app's address on a server that ends with the test, under a name that leads to this machine. */
 export async function listen(app: Express, host = "127.0.0.1"): Promise<string> {
-  const { port } = await serve(app);
-  return `http://${host}:${port}`;
+  return `http://${host}:${(await serve(app)).port}`;
 }

@@ -10,8 +10,7 @@ import { appWith, openDashboard } from "./helpers.js";
 
 async function pageOver(outbox: Outbox) {
   const tracker = startTracker({ baseUrl: "https://tracking.example", outbox, delivery: false });
-  const list = vi.spyOn(tracker.deadLetters, "list");
-  return { tracker, list, page: openDashboard(appWith(tracker)) };
+  return { tracker, list: vi.spyOn(tracker.deadLetters, "list"), page: openDashboard(appWith(tracker)) };
 }
 
 describe("many large dead letters", () => {
@@ -59,7 +58,6 @@ describe("many large dead letters", () => {
     expect(await tracker.deadLetters.retry(damaged.id)).toBe(false);
     expect(await tracker.deadLetters.retryAll()).toBe(3);
     expect(await tracker.deadLetters.discard(damaged.id)).toBe(true);
-    const left = await tracker.deadLetters.list();
-    expect(left.map(({ id }) => id)).toEqual([unconfirmed.id]);
+    expect((await tracker.deadLetters.list()).map(({ id }) => id)).toEqual([unconfirmed.id]);
   });
 });

@@ -33,7 +33,6 @@ it("the dashboard of one process shows, and retries, what waits and is dead in t
 });
 
 it("the dashboard shows no kinds of what waits if the outbox does not know them", async () => {
-  const tracker = startTracker({ outbox: recordingOutbox() });
-  const page = openDashboard(appWith(tracker));
+  const page = openDashboard(appWith(startTracker({ outbox: recordingOutbox() })));
   expect((await page.get("state")).body.outbox).toMatchObject({ queued: 0 });
 });

@@ -8,8 +8,7 @@ import { MINUTE_MS } from "../helpers/times.js";
 function startRecording() {
   const clock = new FakeClock();
   const tracker = new EventEmitter();
-  const recent = recordRecent(tracker as unknown as Pick<Affiliate, "on">, clock);
-  return { clock, tracker, recent };
+  return { clock, tracker, recent: recordRecent(tracker as unknown as Pick<Affiliate, "on">, clock) };
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

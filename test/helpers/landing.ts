@@ -37,9 +37,7 @@ export function visitorOf(server: Parameters<typeof request>[0]) {
       .set({ Accept: "text/html,*/*;q=0.8", "User-Agent": FIREFOX, Host: "shop.example", ...headers });
 }
 
-export function cookiesOf(response: request.Response): string[] {
-  return response.get("Set-Cookie") ?? [];
-}
+export const cookiesOf = (response: request.Response): string[] => response.get("Set-Cookie") ?? [];
 
 /** The names of the cookies that it sets. */
 export const cookieNamesOf = (response: request.Response) =>

@@ -26,9 +26,7 @@ const SERVERS = [
 ];
 
 /** The server's program; `undefined` if there is none on this machine. */
-export function programOfMariaDb(): string | undefined {
-  return SERVERS.find((path) => existsSync(path));
-}
+export const programOfMariaDb = (): string | undefined => SERVERS.find((path) => existsSync(path));
 
 function addressOf(port: number, database = "shop"): Address {
   return {
@@ -73,9 +71,8 @@ export async function startMariaDb(settings: Record<string, string | number> = {
     `grant all on *.* to '${USER}'@'%' with grant option;\n`,
   ];
   writeFileSync(flags["init-file"], init.join("\n"));
-  const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
   const server = await startServer({
-    command: [program, ...places, ...args],
+    command: [program, ...places, ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`)],
     ready: "ready for connections",
     directory,
     owner,

@@ -76,15 +76,13 @@ function describeWith<Server extends Address>(
         return database.reopen(options, clock);
       },
       async reopen(options = {}, clock) {
-        const given = { pool: shared, prefix: database.prefix, pollMs: 100, ...options };
-        const outbox = mysqlOutbox(given, clock);
+        const outbox = mysqlOutbox({ pool: shared, prefix: database.prefix, pollMs: 100, ...options }, clock);
         if (TestRunner.getCurrentTest()) onTestFinished(() => outbox.close());
         if (options.migrate !== false) await outbox.look();
         return outbox;
       },
       async sql(text, values) {
-        const { prefix } = database;
-        const named = text.replaceAll("$queued", QUEUED).replaceAll(/\$(t\.|prefix)/g, prefix);
+        const named = text.replaceAll("$queued", QUEUED).replaceAll(/\$(t\.|prefix)/g, database.prefix);
         const [rows] = await shared.query(named, values);
         return rows as never;
       },

@@ -74,8 +74,7 @@ function describeWith<Server extends Address>(
         return outbox;
       },
       async sql(text, values) {
-        const { schema } = database;
-        const named = text.replaceAll("$queued", QUEUED).replaceAll(/\$(t|schema)\b/g, schema);
+        const named = text.replaceAll("$queued", QUEUED).replaceAll(/\$(t|schema)\b/g, database.schema);
         return (await shared.query(named, values)).rows;
       },
       async begin(isolation, pool = shared) {

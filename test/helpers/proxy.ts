@@ -31,8 +31,7 @@ export async function startProxy(answer?: ConnectAnswer, tls?: Certificate) {
     if (answer === "reset") return void (socket as Socket).resetAndDestroy();
     if (answer !== undefined) return void socket.end(`HTTP/1.1 ${answer} No\r\n\r\n`);
     const { hostname, port } = new URL(`http://${url}`);
-    const host = hostname === "service.test" ? "127.0.0.1" : hostname;
-    const upstream = connect(Number(port), host, () => {
+    const upstream = connect(Number(port), hostname === "service.test" ? "127.0.0.1" : hostname, () => {
       socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
       upstream.write(head);
       socket.pipe(upstream).pipe(socket);

@@ -40,9 +40,8 @@ export async function startService(answer: Answer = () => ({ success: true, lead
   });
   let connections = 0;
   server.on("connection", () => connections++);
-  const port = await listening(server);
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${await listening(server)}`,
     received,
     posted,
     /** How many there have been. */

@@ -32,8 +32,7 @@ export function closing(tracker: Affiliate): Affiliate {
 /** The same, and the lines that it logs. */
 export function trackerWithLines(options: Partial<AffiliateOptions> = {}) {
   const logger = linesLogger();
-  const tracker = startTracker({ logger, ...options });
-  return { tracker, lines: logger.lines };
+  return { tracker: startTracker({ logger, ...options }), lines: logger.lines };
 }
 
 /** A tracker for one test, the service that it reports to, and the lines that it logs. */

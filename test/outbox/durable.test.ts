@@ -11,8 +11,7 @@ import { withResolvers } from "../helpers/with-resolvers.js";
 const silent = { dropped() {}, degraded() {}, recovered() {} };
 
 test("a storage that takes part in no transaction refuses one by its name, another takes part", async () => {
-  const without = overStorage().outbox.add(sample("click"), { transaction: {} });
-  await expect(without).rejects.toMatchObject({
+  await expect(overStorage().outbox.add(sample("click"), { transaction: {} })).rejects.toMatchObject({
     code: "ERR_AFFILIATE_TRANSACTION",
     message: expect.stringMatching(/^playedOutbox: /),
   });

@@ -85,8 +85,7 @@ describe("an attribution that a host passes", () => {
   it("is ids or a reason in printable ASCII, whatever is given", () => {
     const id = fc.oneof(fc.anything(), fc.string({ unit: anyCharacter }), fc.constantFrom(".", ".."));
     const attribution = fc.record({ clickId: id, sessionId: id }, { requiredKeys: [] });
-    const given = fc.oneof(fc.anything(), fc.json(), attribution);
-    forAny(given, (input) => {
+    forAny(fc.oneof(fc.anything(), fc.json(), attribution), (input) => {
       const read = attributionFrom(input, () => {});
       if ("invalid" in read) expect(read.invalid).toMatch(/^[\x20-\x7e]+$/);
       else for (const id of Object.values(read)) expect(id).toMatch(/^(?!\.{1,2}$)[\x21-\x7e]{1,256}$/);

@@ -90,9 +90,8 @@ describe("attributionOf", () => {
     expect(lines).toEqual([
       "express-affiliate: `attributionOf` wants a request or its headers, got undefined",
     ]);
-    const headers = fc.oneof(fc.anything(), fc.record({ cookie: fc.anything() }));
     const sources = fc.record({
-      headers,
+      headers: fc.oneof(fc.anything(), fc.record({ cookie: fc.anything() })),
       cookies: fc.oneof(fc.anything(), fc.array(fc.anything())),
       get: fc.anything(),
     });

@@ -23,8 +23,7 @@ describe.each(eachExpress)("the head of the response on $name", ({ express }) =>
         (req, res, next) => void after(req, res, next),
       );
     });
-    const { status } = await shop.post();
-    return { status, reported: await shop.reported() };
+    return { status: (await shop.post()).status, reported: await shop.reported() };
   };
 
   const paid = ["lead/payment"];
@@ -70,8 +69,7 @@ describe.each(eachExpress)("the head of the response on $name", ({ express }) =>
     await arrived.promise;
     inLine.destroy();
     await expect.poll(() => settled.length).toBe(1);
-    const gone = await open("/");
-    gone.destroy();
+    (await open("/")).destroy();
     await expect.poll(() => settled.length).toBe(2);
     await Promise.all(settled);
     // The one in line was answered. What is written to a visitor who is gone counts for nothing.

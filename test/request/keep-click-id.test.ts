@@ -63,8 +63,7 @@ describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
     const consent = (req: Request) => req.get("x-declined") === undefined;
     const { server, visit } = await site({}, { consent });
     const Cookie = what === "without the cookie" ? "other=1" : "svc_click_id=c1";
-    const opens = { Cookie, Accept: "text/html", "User-Agent": "x" };
-    const posts = () => request(server).post("/").set(opens);
+    const posts = () => request(server).post("/").set({ Cookie, Accept: "text/html", "User-Agent": "x" });
     const response = what === "by POST" ? await posts() : await visit("/", { Cookie, ...headers });
     expect([response.status, cookiesOf(response)]).toEqual([200, []]);
     expect(response.get("Cache-Control")).toBe("public, max-age=60");
@@ -93,8 +92,7 @@ describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
       fc.stringMatching(/^[\x21-\x7e]{1,20}$/),
       fc.constantFrom("%E0%A4%A", "%3D", 'j:{"a":1}', '"quoted"', ".", "..", "undefined", "x".repeat(300)),
     );
-    const pairs = fc.array(fc.tuple(name, value), { maxLength: 5 });
-    await forAnyAsync(pairs, async (all) => {
+    await forAnyAsync(fc.array(fc.tuple(name, value), { maxLength: 5 }), async (all) => {
       const sent = all.map((pair) => pair.join("="));
       const response = await visit("/", { Cookie: sent.join("; ") });
       expect(response.status).toBe(200);

@@ -23,12 +23,9 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
 
   it("turns the reference into a click, with ids that the visitor takes along", async () => {
     const { visit, clicks } = await landing();
-    const response = await visit(
-      "/?ref=ALICE&utm_source=newsletter&utm_medium=mail&utm_id=7&session=secret",
-      {
-        Referer: "https://user:pass@blog.example/post?token=secret#top",
-      },
-    );
+    const Referer = "https://user:pass@blog.example/post?token=secret#top";
+    const path = "/?ref=ALICE&utm_source=newsletter&utm_medium=mail&utm_id=7&session=secret";
+    const response = await visit(path, { Referer });
     const { clickId, sessionId } = response.body;
     expect(clickId).toMatch(/^[0-9a-z]+-[\w-]{16}-[\w-]{4}$/);
     expect(sessionId).toMatch(/^svc-[0-9a-f-]{36}$/);
@@ -129,6 +126,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
 
   const opened = { "Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate" };
   const bot = { "User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)" };
+  const fetched = { "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "cors" };
   const image = { "Sec-Fetch-Dest": "image", "Sec-Fetch-Mode": "no-cors" };
   const consent = (req: Request) => !req.headers.cookie?.includes("declined");
   it.each([
@@ -242,8 +240,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     }
     const again = await visit("/?ref=ALICE", { Cookie: sentBack(response) });
     expect([again.body, cookiesOf(again)]).toEqual([response.body, []]);
-    const tossed = sentBack(response).replaceAll("__Host-", "");
-    expect((await visit("/", { Cookie: tossed })).body).toEqual({});
+    expect((await visit("/", { Cookie: sentBack(response).replaceAll("__Host-", "") })).body).toEqual({});
 
     expect(() => tracker.onClick({ domain: ".shop.example" })).toThrow(
       "onClick: `domain` must be left out: browsers refuse a cookie `__Host-svc_click_id` with a domain",
@@ -298,11 +295,9 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     );
     await times(50).forAnyAsync(rubbish, fc.boolean(), async (text, isBefore) => {
       const both = [`svc_click_id=${text}`, sentBack(first)];
-      const Cookie = (isBefore ? both : both.reverse()).join("; ");
-      const kept = await visit("/?ref=BOB", { Cookie });
+      const kept = await visit("/?ref=BOB", { Cookie: (isBefore ? both : both.reverse()).join("; ") });
       expect([kept.body, cookiesOf(kept)]).toEqual([first.body, []]);
-      const alone = await visit("/?ref=BOB", { Cookie: `svc_click_id=${text}` });
-      expect(cookiesOf(alone)).toHaveLength(2);
+      expect(cookiesOf(await visit("/?ref=BOB", { Cookie: `svc_click_id=${text}` }))).toHaveLength(2);
     });
     expect((await clicks()).filter(({ affiliateReference }) => affiliateReference === "ALICE")).toHaveLength(
       1,
@@ -351,15 +346,14 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     ["a request by no browser", "/?ref=ALICE", { "User-Agent": "" }],
     ["an image", "/?ref=ALICE", image],
     ["an iframe", "/?ref=ALICE", { "Sec-Fetch-Dest": "iframe", "Sec-Fetch-Mode": "navigate" }],
-    ["a fetch", "/?ref=ALICE", { "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "cors" }],
+    ["a fetch", "/?ref=ALICE", fetched],
     ["half a navigation", "/?ref=ALICE", { "Sec-Fetch-Mode": "navigate" }],
     ["a request that only says where it is from", "/?ref=ALICE", { "Sec-Fetch-Site": "cross-site" }],
     ["a search engine's visit", "/?ref=ALICE", bot, 1],
     ["curl's visit", "/?ref=ALICE", { "User-Agent": "curl/8.5.0" }, 1],
   ])("sees no click in %s", async (_, path, headers, bots = 0) => {
     const { visit, clicks, tracker } = await landing();
-    const response = await visit(path, headers);
-    expect(cookiesOf(response)).toEqual([]);
+    expect(cookiesOf(await visit(path, headers))).toEqual([]);
     expect(await clicks()).toEqual([]);
     expect(tracker.stats().skipped).toMatchObject({ prefetch: 0, bot: bots });
   });
@@ -402,11 +396,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
       await visit("/?ref=ALICE", { ...ahead, Cookie: "declined=1" }),
       await visit("/?ref=ALICE", { ...ahead, ...bot }),
       // A script fetches, such as the router of Next.js.
-      await visit("/?ref=ALICE", {
-        "Sec-Fetch-Dest": "empty",
-        "Sec-Fetch-Mode": "cors",
-        Purpose: "prefetch",
-      }),
+      await visit("/?ref=ALICE", { ...fetched, Purpose: "prefetch" }),
       await request(server).post("/?ref=ALICE").set(ahead),
     ];
     for (const response of passed) expect([response.status, cookiesOf(response)]).toEqual([200, []]);
@@ -496,11 +486,10 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     let isBroken = true;
     const { visit, clicks } = await landing({}, {}, (req, _res, next) => {
       const { get } = req;
-      const broken = (name: string) => {
+      req.get = ((name: string) => {
         if (isBroken && name === "referrer") throw new Error("boom");
         return get.call(req, name);
-      };
-      req.get = broken as Request["get"];
+      }) as Request["get"];
       next();
     });
     const first = await visit("/?ref=ALICE");

@@ -174,8 +174,7 @@ async function read(port: number, tracked: boolean): Promise<string> {
 
 describe.each(eachExpress)("on $name", ({ express }) => {
   async function host({ tracked, storesAtOnce }: { tracked: boolean; storesAtOnce: boolean }) {
-    const outbox = Object.assign(recordingOutbox(), { storesAtOnce });
-    const tracker = startTracker({ outbox });
+    const tracker = startTracker({ outbox: Object.assign(recordingOutbox(), { storesAtOnce }) });
     let playing: Played;
     const handler = async (_req: Request, res: Response) => {
       await play(res, playing);

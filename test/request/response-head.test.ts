@@ -40,8 +40,7 @@ describe.each(eachExpress)("cookies on $name", ({ express }) => {
 
   it.each(Object.keys(answers))("leave beside the page's own, each once: %s", async (how) => {
     const { visit } = await site(answers[how] as Answer);
-    const names = cookieNamesOf(await visit("/?ref=ALICE"));
-    expect(names).toEqual(["a", "b", "svc_click_id", "svc_session_id"]);
+    expect(cookieNamesOf(await visit("/?ref=ALICE"))).toEqual(["a", "b", "svc_click_id", "svc_session_id"]);
     const kept = await visit("/", { Cookie: "svc_click_id=c1" });
     expect(cookieNamesOf(kept)).toEqual(["a", "b", "svc_click_id", "svc_click_id_kept"]);
   });

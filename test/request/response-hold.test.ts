@@ -171,8 +171,7 @@ describe.each(eachExpress)("the response on $name", ({ express }) => {
     const handler = answering(json, (_req, res) => {
       isHeld = res.socket?.writableLength !== 0;
     });
-    const { visit } = await startHost(express, { json: handler }, { storesAtOnce });
-    await visit("/json");
+    await (await startHost(express, { json: handler }, { storesAtOnce })).visit("/json");
     expect(isHeld).toBe(storesAtOnce);
   });
 
@@ -191,8 +190,7 @@ describe.each(eachExpress)("the response on $name", ({ express }) => {
       },
     };
     const before: RequestHandler = (_req, _res, next) => storage.run("request", next);
-    const { visit } = await startHost(express, handlers, { before });
-    await visit("/seen", "/late");
+    await (await startHost(express, handlers, { before })).visit("/seen", "/late");
     expect(seen).toEqual([true, true, true]);
     expect(finished).toEqual(["request", "request"]);
   });

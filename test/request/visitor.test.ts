@@ -179,8 +179,7 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
       const isText = typeof said === "string";
       for (let nth = 0; nth < 3; nth++)
         expect(await peek(isText ? `svc_click_id=${encodeURIComponent(said)}` : "")).toEqual({});
-      const places = [...(isText ? ["the cookie `svc_click_id`"] : []), "what `session` returned"];
-      const told = places.map(
+      const told = [...(isText ? ["the cookie `svc_click_id`"] : []), "what `session` returned"].map(
         (place) => `express-affiliate: ${place} is ${what}, which is no id; it is ignored`,
       );
       expect(lines).toEqual(what === undefined ? [] : told);
@@ -212,8 +211,7 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
 
   it("takes a digest of an express-session whose cookie `session` names, too", async () => {
     const { peek } = await appWith({ session: "connect.sid" });
-    const signature = "a/b+".repeat(11).slice(1);
-    expect(await peek(`connect.sid=s%3Aan.id.${encodeURIComponent(signature)}`)).toEqual({
+    expect(await peek(`connect.sid=s%3Aan.id.${encodeURIComponent("a/b+".repeat(11).slice(1))}`)).toEqual({
       sessionId: loginSessionId("an.id"),
     });
     for (const sessionId of ["s:1718.4455", "s:visitor1"])
@@ -329,8 +327,7 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
       ] as const) {
         const { peek, lines } = await appWith({ [option]: answer });
         for (let visit = 0; visit < 2; visit++) expect(await peek("svc_click_id=c1")).toEqual(ids);
-        const said = `express-affiliate: \`${option}\` ${line}`;
-        expect(lines.filter((each) => each === said)).toHaveLength(1);
+        expect(lines.filter((each) => each === `express-affiliate: \`${option}\` ${line}`)).toHaveLength(1);
       }
     },
   );

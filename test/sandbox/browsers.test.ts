@@ -6,14 +6,16 @@ import { endpoints } from "../../src/sandbox/endpoints.js";
 import { key, startSandbox, test } from "./helpers.js";
 
 /** By Node's own client, for `fetch` sets Host and Origin itself. */
-async function ask(url: string, headers: Record<string, string>, method = "GET", body?: object) {
+async function open(url: string, headers: Record<string, string>, method = "GET", body?: object) {
   const json = body && { "content-type": "application/json" };
   const req = request(url, { method, headers: { ...json, ...headers }, agent: false });
   req.end(body && JSON.stringify(body));
   const [res] = (await once(req, "response")) as [IncomingMessage];
   res.destroy();
-  return res.statusCode;
+  return res;
 }
+
+const ask = async (...asked: Parameters<typeof open>) => (await open(...asked)).statusCode;
 
 const status = endpoints.status.path.replace("{sessionId}", "s1");
 
@@ -54,13 +56,10 @@ test.for(["localhost:4010", "[::1]:4010", "sandbox", undefined])(
   "the sandbox redirects a request for %s to the inspector under the same name, whatever --host is",
   async (host) => {
     const sandbox = await startSandbox({ host: "0.0.0.0" });
-    const req = request(sandbox.url.replace("0.0.0.0", "127.0.0.1"), {
-      headers: host === undefined ? {} : { host },
-    }).end();
-    const [res] = (await once(req, "response")) as [IncomingMessage];
-    res.destroy();
+    const url = sandbox.url.replace("0.0.0.0", "127.0.0.1");
+    const { headers } = await open(url, host === undefined ? {} : { host });
     const { port } = new URL(sandbox.inspectorUrl);
-    expect(res.headers.location).toBe(`http://${host?.replace(/:4010$/, "") ?? "127.0.0.1"}:${port}`);
+    expect(headers.location).toBe(`http://${host?.replace(/:4010$/, "") ?? "127.0.0.1"}:${port}`);
   },
 );
 

@@ -31,8 +31,7 @@ test("the inspector stands at / of the service, by way of an address that stays 
 test("the inspector serves every file that the page asks for, and needs no other host", async ({
   sandbox,
 }) => {
-  const page = await (await fetch(sandbox.inspectorUrl)).text();
-  const files = page.match(/(?<=(src|href)=")\w[^":]+(?=")/g);
+  const files = (await (await fetch(sandbox.inspectorUrl)).text()).match(/(?<=(src|href)=")\w[^":]+(?=")/g);
   expect(files).toEqual(["style.css", "main.js"]);
   for (const file of files ?? []) {
     const res = await fetch(`${sandbox.inspectorUrl}/${file}`);

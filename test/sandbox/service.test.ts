@@ -68,12 +68,10 @@ test("the sandbox answers each endpoint in the specification's words", async ({ 
   ]);
 });
 
-const ofAnotherDevice = { customerEmail: "BO@shop.test", sessionId: "another-device" };
-
 test.each([
   [
     "of an unknown session through the customer's own registration",
-    [clicked(), registered(), paid(ofAnotherDevice)],
+    [clicked(), registered(), paid({ customerEmail: "BO@shop.test", sessionId: "another-device" })],
     { linkedThrough: "customerEmail", affiliateReference: "ALICE" },
   ],
   [

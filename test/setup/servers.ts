@@ -32,8 +32,7 @@ export default async function shareServers(project: TestProject): Promise<(() =>
     // Otherwise a test file may send its next request as the desk closes an idle connection.
     res.setHeader("connection", "close");
     try {
-      const server = await starting.get(path);
-      res.end(JSON.stringify(server));
+      res.end(JSON.stringify(await starting.get(path)));
     } catch (error) {
       res.writeHead(500).end(String(error));
     }

@@ -19,8 +19,7 @@ const ours = (name, { title, setUp, packages = [], entries = [] }, open) => ({
         tracker.trackPayment({ paymentId, customerEmail: email, leadValue: total }, { sessionId: visitor });
       },
       async held() {
-        const letters = await tracker.deadLetters.list({ limit: 10_000 });
-        return letters.map(({ event }) => event.customerEmail);
+        return (await tracker.deadLetters.list({ limit: 10_000 })).map(({ event }) => event.customerEmail);
       },
       async close() {
         if (name === "memory") await tracker.flush({ timeoutMs: 5_000 });
@@ -41,8 +40,7 @@ const onDisk = {
   ...{ packages: ["@photostructure/sqlite"], entries: ["disk"] },
 };
 export const disk = ours("disk", onDisk, async ({ directory }) => {
-  const { diskOutbox } = await load("disk");
-  return { outbox: diskOutbox({ directory }) };
+  return { outbox: (await load("disk")).diskOutbox({ directory }) };
 });
 
 const inPostgres = {

@@ -112,9 +112,7 @@ function changedLines(before: string, after: string): string {
     .join("\n");
 }
 
-function textOf(file: string): string {
-  return readFileSync(join(root, "proof/apps/patches", file), "utf8");
-}
+const textOf = (file: string): string => readFileSync(join(root, "proof/apps/patches", file), "utf8");
 
 /** What a walk has of the app that it walks. */
 export interface Walk {
@@ -196,8 +194,7 @@ export async function walkShop(walk: Walk, steps: Steps): Promise<void> {
   const eve = { ...ada, email: "eve@shop.example", name: "Eve" };
   const stranger = walk.visitor();
   await steps.signUp(stranger, eve);
-  const unreferred = await steps.pay(stranger, eve, 2);
-  await unreferred.payAgain();
+  await (await steps.pay(stranger, eve, 2)).payAgain();
 
   // Events of a visitor arrive in order: a repeated first order would be there before this one.
   const second = await steps.pay(visitor, ada, 3);
@@ -216,8 +213,7 @@ export async function walkShop(walk: Walk, steps: Steps): Promise<void> {
 async function arrive(walk: Walk, kind: Kind, expected: readonly string[]): Promise<void> {
   const until = performance.now() + PATIENCE_MS;
   for (;;) {
-    const entries = contentsOf(walk.ledger)[kind];
-    const seen = entries.map((entry) =>
+    const seen = contentsOf(walk.ledger)[kind].map((entry) =>
       "customerEmail" in entry ? entry.customerEmail : entry.affiliateReference,
     );
     if (isDeepStrictEqual(seen, expected)) return;

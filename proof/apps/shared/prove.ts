@@ -94,6 +94,4 @@ export async function proveApp(name: string, app: App, means: Means): Promise<Sh
   }
 }
 
-function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(1)} s`;
-}
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;

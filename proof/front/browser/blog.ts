@@ -21,10 +21,6 @@ export const blogPage: RequestHandler = (req, res) => {
   res.send(`<!doctype html><title>A page</title>${link}${AHEAD[ahead ?? ""]?.(to ?? "") ?? ""}${script}`);
 };
 
-function rules(value: unknown): string {
-  return `<script type="speculationrules">${JSON.stringify(value)}</script>`;
-}
+const rules = (value: unknown): string => `<script type="speculationrules">${JSON.stringify(value)}</script>`;
 
-function escaped(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
-}
+const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");

@@ -78,8 +78,7 @@ export async function startHost(name: Script["express"], visits: readonly Visit[
     else work(paused(pause).then(acts));
   }
 
-  const { express } = eachExpress.find((each) => each.name === name) as (typeof eachExpress)[number];
-  const app = express();
+  const app = (eachExpress.find((each) => each.name === name) as (typeof eachExpress)[number]).express();
   app.post("/:nth", (req, res, next) => {
     const { script, seen } = visitOf(req);
     res.on("error", () => {});

@@ -44,10 +44,9 @@ export function countScene(
       }
     }
   }
-  const expectedClicks = visitors.reduce((total, visitor) => total + visitor.clicks.length, 0);
   const counts = figuresOf(
     name,
-    ["clicks", clicks.length, exactly(expectedClicks)],
+    ["clicks", clicks.length, exactly(visitors.reduce((total, visitor) => total + visitor.clicks.length, 0))],
     ["sign-ups", registrations.length, exactly(visitors.length)],
     ["payments", payments.length, exactly(visitors.length)],
   );
@@ -62,16 +61,10 @@ function slugOf(name: string): string {
     .toLowerCase();
 }
 
-function isOf(name: string, text: string): boolean {
-  return text.includes(`_${slugOf(name)}_`);
-}
+const isOf = (name: string, text: string): boolean => text.includes(`_${slugOf(name)}_`);
 
 /** The reference of an affiliate of a scene's own. */
-export function referenceOf(name: string, affiliate: string): string {
-  return `_${slugOf(name)}_${affiliate}`;
-}
+export const referenceOf = (name: string, affiliate: string): string => `_${slugOf(name)}_${affiliate}`;
 
 /** The address of a visitor of a scene. */
-export function emailOf(name: string, number: number): string {
-  return `v${number}_${slugOf(name)}_@shop.example`;
-}
+export const emailOf = (name: string, number: number): string => `v${number}_${slugOf(name)}_@shop.example`;

@@ -18,9 +18,7 @@ addEventListener("fetch", (event) => {
   else event.respondWith(fetch(request));
 });
 
-async function preloaded(event) {
-  return (await event.preloadResponse) ?? fetch(event.request);
-}
+const preloaded = async (event) => (await event.preloadResponse) ?? fetch(event.request);
 
 async function staleWhileRevalidate(event) {
   const cache = await caches.open("pages");

@@ -62,8 +62,7 @@ export class Pool {
       this.#waiting.shift()?.();
       throw serverFault === "away" ? refused() : crowded();
     }
-    const session = await new Promise<Session>((resolve) => server.connect(resolve));
-    const link = new Link(session, this.#ends);
+    const link = new Link(await new Promise<Session>((resolve) => server.connect(resolve)), this.#ends);
     if (owner.isAlive) this.#all.add(link);
     else link.destroy();
     await this.#after(owner, wayTo(meeting));

@@ -137,8 +137,7 @@ describeWithMariaDbServer("an outbox in MySQL, to the doctor", (database) => {
     await (await database.create()).close();
     await database.sql("create or replace user reader identified by 'qZ7secret'");
     await database.sql("grant select on shop.* to reader");
-    const uri = database.server.uri.replace(/\/\/.*@/, "//reader:qZ7secret@");
-    const { code, out } = await doctor(here(uri));
+    const { code, out } = await doctor(here(database.server.uri.replace(/\/\/.*@/, "//reader:qZ7secret@")));
     expect(out[1]).toMatch(/^WRONG +mysqlOutbox: the database's user lacks a right/);
     expect(out.join("\n")).not.toContain("qZ7");
     expect(code).toBe(1);

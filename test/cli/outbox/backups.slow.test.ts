@@ -3,11 +3,10 @@ import { join } from "node:path";
 import { diskOutbox } from "express-affiliate/disk";
 import { beforeEach, describe, expect, test } from "vitest";
 import { scratchDirectory } from "../../helpers/scratch.js";
-import { outputOf, runNode, userProject } from "../../helpers/user-project.js";
+import { outputOf } from "../../helpers/user-project.js";
+import { startCli } from "../helpers.js";
 import { directoryWith, outbox } from "./helpers.js";
 import { testRestore } from "./restore.js";
-
-const CLI = "node_modules/express-affiliate/dist/cli.cjs";
 
 describe("a disk outbox that is restored", () => {
   let directory: string;
@@ -22,10 +21,10 @@ describe("a disk outbox that is restored", () => {
       /^outbox: a process of the host uses it, and nothing was held: stop all of them first \(docs\/errors\.md#err_affiliate_outbox_running\)$/,
     async backUp() {
       const file = join(scratchDirectory(), "copy.db");
-      const project = await userProject({});
       // Another process, as the docs say.
-      const args = [CLI, "outbox", directory, "backup", file, "--json"];
-      const { code, stdout } = await outputOf(runNode(project, args));
+      const { code, stdout } = await outputOf(
+        await startCli(["outbox", directory, "backup", file, "--json"]),
+      );
       const { size: bytes, mode } = statSync(file);
       expect([code, JSON.parse(stdout), mode & 0o777]).toEqual([0, { file, bytes }, 0o600]);
       return () => {

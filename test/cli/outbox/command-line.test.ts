@@ -12,8 +12,7 @@ const DEPENDENCIES = ["undici", "zod", "fastest-levenshtein"];
 const DATABASE = "postgres://shop:pa55word@127.0.0.1:1/shop";
 
 it("the command `outbox` needs pg for a Postgres URL alone, and says so", async () => {
-  const sqlite = ["@photostructure/sqlite", "node-gyp-build"];
-  const project = await userProject({}, [...DEPENDENCIES, ...sqlite]);
+  const project = await userProject({}, [...DEPENDENCIES, "@photostructure/sqlite", "node-gyp-build"]);
   const cli = (...args: string[]) => outputOf(runNode(project, [...BY_LINKS, CLI, "outbox", ...args]));
 
   expect(await cli(DATABASE, "status")).toEqual({

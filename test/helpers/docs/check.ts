@@ -33,9 +33,8 @@ const parsed = new Map<string, ts.SourceFile | undefined>();
 
 function check(blocks: readonly Block[], leniency: ts.CompilerOptions): string[] {
   if (blocks.length === 0) return [];
-  const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
   const { options: ours } = ts.parseJsonConfigFileContent(
-    { ...config, files: [], include: [] },
+    { ...ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile).config, files: [], include: [] },
     ts.sys,
     root,
   );

@@ -42,8 +42,7 @@ describeWithMariaDbServer(
     test.each([1, 3])(
       "is nothing if innodb_flush_log_at_trx_commit is %i and sync_binlog is 1",
       async (flush) => {
-        const outbox = await createWith({ ...DURABLE, flush });
-        expect(await outbox.cautions()).toEqual([]);
+        expect(await (await createWith({ ...DURABLE, flush })).cautions()).toEqual([]);
       },
     );
   },

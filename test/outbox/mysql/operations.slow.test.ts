@@ -45,37 +45,34 @@ describeWithMariaDbServer("mysqlOutbox", (database) => {
     expect(() => mysqlOutbox({ pool: pool as never })).toThrow(/createPool\(\) of mysql2\/promise/);
   });
 
-  const SESSIONS = {
-    "the server's own": "set @nothing = 1",
-    "no backslash escapes": "set sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,PIPES_AS_CONCAT'",
-    "no strictness": "set sql_mode = ''",
-    ansi: "set sql_mode = 'ANSI'",
-    oracle: "set sql_mode = 'ORACLE'",
-    traditional:
-      "set sql_mode = 'TRADITIONAL,ONLY_FULL_GROUP_BY,HIGH_NOT_PRECEDENCE,NO_UNSIGNED_SUBTRACTION'",
-    latin1: "set names latin1",
-    "a time zone far ahead": "set time_zone = '+13:00'",
-    "read committed": "set session transaction isolation level read committed",
-    serializable: "set session transaction isolation level serializable",
-    "autocommit off": "set autocommit = 0",
-    "safe updates": "set sql_safe_updates = 1",
-  };
-
-  test.each(Object.entries(SESSIONS))(
-    "keeps any text, and works as ever, in a session with %s",
-    async (_, statement) => {
-      const pool = database.pool();
-      pool.on("connection", (connection) => void connection.query(statement));
-      await using stage = await Stage.open(() => create({ pool }));
-      await expectTextsKept(stage);
-      const client = await pool.getConnection();
-      await client.beginTransaction();
-      expect(await stage.outbox.add(sample("payment"), { transaction: client })).toBe("queued");
-      await client.commit();
-      client.release();
-      await stage.delivery.deliverNext();
-    },
-  );
+  test.each(
+    Object.entries({
+      "the server's own": "set @nothing = 1",
+      "no backslash escapes": "set sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,PIPES_AS_CONCAT'",
+      "no strictness": "set sql_mode = ''",
+      ansi: "set sql_mode = 'ANSI'",
+      oracle: "set sql_mode = 'ORACLE'",
+      traditional:
+        "set sql_mode = 'TRADITIONAL,ONLY_FULL_GROUP_BY,HIGH_NOT_PRECEDENCE,NO_UNSIGNED_SUBTRACTION'",
+      latin1: "set names latin1",
+      "a time zone far ahead": "set time_zone = '+13:00'",
+      "read committed": "set session transaction isolation level read committed",
+      serializable: "set session transaction isolation level serializable",
+      "autocommit off": "set autocommit = 0",
+      "safe updates": "set sql_safe_updates = 1",
+    }),
+  )("keeps any text, and works as ever, in a session with %s", async (_, statement) => {
+    const pool = database.pool();
+    pool.on("connection", (connection) => void connection.query(statement));
+    await using stage = await Stage.open(() => create({ pool }));
+    await expectTextsKept(stage);
+    const client = await pool.getConnection();
+    await client.beginTransaction();
+    expect(await stage.outbox.add(sample("payment"), { transaction: client })).toBe("queued");
+    await client.commit();
+    client.release();
+    await stage.delivery.deliverNext();
+  });
 
   test("commits nothing of a transaction within which the host has given its connection back", async () => {
     await sql("create table if not exists orders (id integer)");
@@ -105,9 +102,8 @@ describeWithMariaDbServer("mysqlOutbox", (database) => {
     const meddled = around(database.pool(), async (run, text) => {
       const result = await run();
       const found = text.endsWith(" as p101") ? (result[0] as { visitor: string }[]) : [];
-      const claim = "update $prefixqueues set turn = 101, claimed_by = 'another' where visitor = ?";
       for (const { visitor } of found.slice(0, toClaim)) {
-        await sql(claim, [visitor]);
+        await sql("update $prefixqueues set turn = 101, claimed_by = 'another' where visitor = ?", [visitor]);
         toClaim--;
       }
       return result;

@@ -3,7 +3,6 @@ import { idsOf, largeSample, sample } from "../../contract/samples.js";
 import { Stage } from "../../contract/stage.js";
 import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 
-const SMALL = 64 * 1024;
 const LEAST = 1024 * 1024;
 
 describeWithMariaDbServer(
@@ -40,5 +39,5 @@ describeWithMariaDbServer(
       expect(await stage.outbox.add(events[3] as never)).toBe("duplicate");
     });
   },
-  { "max-allowed-packet": SMALL },
+  { "max-allowed-packet": 64 * 1024 },
 );

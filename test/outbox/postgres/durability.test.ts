@@ -78,8 +78,7 @@ describeWithPostgres("postgresOutbox", (database) => {
     });
 
     test.each(["on", "remote_apply", "remote_write", "local"])("is nothing if it is %s", async (setting) => {
-      const outbox = await withSetting(setting);
-      expect(await outbox.cautions()).toEqual([]);
+      expect(await (await withSetting(setting)).cautions()).toEqual([]);
     });
   });
 });

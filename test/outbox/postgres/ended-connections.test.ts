@@ -28,8 +28,7 @@ async function stoppingServer() {
       });
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const pool = new pg.Pool({ host: "127.0.0.1", port, user: "shop" });
+  const pool = new pg.Pool({ host: "127.0.0.1", port: (server.address() as AddressInfo).port, user: "shop" });
   onTestFinished(async () => {
     await pool.end();
     server.close();

@@ -52,8 +52,7 @@ describeWithPostgres("postgresOutbox", (database) => {
 
   test("keeps a schema's name as it is spelt", async () => {
     database.schema = "Affiliate_X";
-    const outbox = await reopen();
-    await outbox.add(sample("click"));
+    await (await reopen()).add(sample("click"));
 
     expect(await sql('select count(*)::int as n from "Affiliate_X".events')).toEqual([{ n: 1 }]);
   });
