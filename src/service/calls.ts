@@ -1,7 +1,6 @@
 import type { OutboxEvent } from "../conversion/events.js";
 import type { Endpoint } from "../conversion/kinds.js";
 import { ArgumentError } from "../shared/errors.js";
-import { shown } from "../shared/printable.js";
 
 /** `path` follows the base URL. */
 export interface Call {
@@ -90,14 +89,8 @@ export function callsFor(clientId: number) {
         customerName,
         sessionId,
       }),
-    paymentLead({ customerEmail, leadValue, sessionId }: PaymentLeadRequest) {
-      // JSON would have `null`.
-      if (!Number.isFinite(leadValue))
-        throw new ArgumentError(
-          `client.paymentLead: \`leadValue\` must be a number, got ${shown(leadValue)}`,
-        );
-      return post("lead/payment", { clientId, leadType: "PAYMENT", customerEmail, leadValue, sessionId });
-    },
+    paymentLead: ({ customerEmail, leadValue, sessionId }: PaymentLeadRequest) =>
+      post("lead/payment", { clientId, leadType: "PAYMENT", customerEmail, leadValue, sessionId }),
     status: (sessionId: string): Call => ({
       method: "GET",
       path: `${TRACKING}/status/${pathSegment(sessionId)}`,

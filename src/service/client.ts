@@ -1,6 +1,7 @@
 import type * as z from "zod/mini";
 import type { Clock } from "../shared/clock.js";
 import { ArgumentError, errorCodeOf, errorFrom, NoAnswerError, TrackingApiError } from "../shared/errors.js";
+import { shown } from "../shared/printable.js";
 import {
   ANSWERS,
   type ClickAnswer,
@@ -89,7 +90,8 @@ export function createClient(
       post(() => calls.registration(registration), ANSWERS.registration, options),
     registrationLead: (lead, options) =>
       post(() => calls.registrationLead(lead), ANSWERS.registrationLead, options),
-    paymentLead: (lead, options) => post(() => calls.paymentLead(lead), ANSWERS.paymentLead, options),
+    paymentLead: (lead, options) =>
+      post(() => calls.paymentLead(withNumber(lead)), ANSWERS.paymentLead, options),
     async status(sessionId) {
       const answer = ANSWERS.status.safeParse(await ask(() => calls.status(sessionId)));
       if (answer.success) return answer.data;
@@ -104,4 +106,10 @@ export function createClient(
 
 function unusable({ message }: Error): ArgumentError {
   return new ArgumentError(`client: an argument cannot be sent: ${message}`);
+}
+
+/** JSON would have `null` for `NaN`. */
+function withNumber(lead: PaymentLeadRequest): PaymentLeadRequest {
+  if (Number.isFinite(lead.leadValue)) return lead;
+  throw new ArgumentError(`client.paymentLead: \`leadValue\` must be a number, got ${shown(lead.leadValue)}`);
 }

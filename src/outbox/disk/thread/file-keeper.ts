@@ -11,6 +11,11 @@ import type { ThreadOptions } from "./protocol.js";
 /** A task runs in one transaction. */
 export type Task = (store: Store) => Promise<TransactionOutcome>;
 
+/** Whether SQLite can read all of it. */
+function isSound(db: OpenFile["db"]): boolean {
+  return harmless(() => db.prepare("pragma quick_check(1)").get().quick_check) === "ok";
+}
+
 /** Opens the file when needed. If it was lost, copies what it has into a new one. */
 export function createFileKeeper(
   options: StoreOptions & Pick<ThreadOptions, "path" | "engine" | "owner" | "clientId">,
@@ -45,14 +50,17 @@ export function createFileKeeper(
       return await task(await current());
     } catch (error) {
       if (failureOf(error) !== "damaged") throw error;
-      // If a lost file cannot be copied, the one that is there now is not damaged.
-      const isMine = lost.length === 0 && (open?.isCurrent() ?? true);
+      // If it failed while a lost file was copied, that one may be damaged, or the one that is there.
+      const [copied] = open ? lost : [];
+      const isOfCopied = copied !== undefined && !isSound(copied);
+      const isMine = !isOfCopied && (open?.isCurrent() ?? true);
       const notSent = (words: string): Problem => ({
         code: "ERR_AFFILIATE_DISK_DAMAGED",
         message: `diskOutbox: ${path} was ${words} is not sent`,
       });
-      for (const db of lost.splice(0)) {
-        harmless(() => db.close());
+      if (isOfCopied) {
+        lost.shift();
+        harmless(() => copied.close());
         problems.push(notSent("replaced or deleted, and damaged: what was in it"));
       }
       letGo();

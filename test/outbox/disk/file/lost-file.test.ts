@@ -249,6 +249,36 @@ test("the disk outbox keeps the file that was put in the place of a damaged one,
   expect(problems.map(({ message }) => message)).toEqual([expect.stringMatching(/replaced .* is not sent$/)]);
 });
 
+test.each([
+  ["garbage", (path: string) => writeFileSync(path, "x".repeat(8_192))],
+  [
+    "a damaged backup",
+    async (path: string) => {
+      const backup = openDisk(scratchDirectory());
+      await backup.append(...someOf("payment", 400));
+      backup.db.exec("pragma wal_checkpoint(truncate)");
+      backup.close();
+      overwrite(backup.path, 2 * 4_096, 100 * 4_096);
+      renameSync(backup.path, path);
+    },
+  ],
+])("the disk outbox saves what it has if %s was put in its file's place", async (_what, put) => {
+  const directory = scratchDirectory();
+  const keeper = keeperOf(directory);
+  onTestFinished(() => keeper.close());
+  const payment = sample("payment");
+  await keeper.attempt((store) => store.run([appending(payment)]));
+  await put(join(directory, "put"));
+  renameSync(join(directory, "put"), join(directory, "outbox.db"));
+
+  const { results, problems } = await keeper.attempt((store) => store.run([appending(payment)]));
+  expect(results).toEqual(["duplicate"]);
+  expect(problems.map(({ code }) => code).sort()).toEqual([
+    "ERR_AFFILIATE_DISK_DAMAGED",
+    "ERR_AFFILIATE_DISK_REPLACED",
+  ]);
+});
+
 test("the disk outbox takes a deleted file's log for no other file's", async () => {
   const directory = scratchDirectory();
   const disk = openDisk(directory);
