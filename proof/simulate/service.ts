@@ -118,9 +118,7 @@ function concerns({ endpoint, visitors }: Fault, { path, body }: Call): boolean 
 }
 
 /** `session-7`, `login-7`, `click-7-2`: all of them visitor 7's. */
-export function visitorNumber(id: string): number {
-  return Number(/-(\d+)/.exec(id)?.[1] ?? -1);
-}
+export const visitorNumber = (id: string): number => Number(/-(\d+)/.exec(id)?.[1] ?? -1);
 
 export function attemptFrom(behaviour: Behaviour, requestSent: boolean): Attempt {
   const { status, code = "", body, retryAfter } = behaviour;

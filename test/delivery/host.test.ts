@@ -50,13 +50,10 @@ let run: Run;
 
 beforeAll(async () => {
   const services = await Promise.all(FAULTS.map(([, options]) => faultyService(options)));
-  const urls = [...services.map(({ url }) => url), `http://127.0.0.1:${await closedPort()}`];
-  run = host([urls, 40, MAX_EVENTS]);
+  run = host([[...services.map(({ url }) => url), `http://127.0.0.1:${await closedPort()}`], 40, MAX_EVENTS]);
   expect(await run.over).toEqual({ code: 0, signal: null, stderr: "" });
 });
-
-const names = [...FAULTS.map(([name]) => name), NO_SERVICE];
-it.each(names.map((name, nth) => [name, nth] as const))(
+it.each([...FAULTS.map(([name]) => name), NO_SERVICE].map((name, nth) => [name, nth] as const))(
   "a host does not notice that the service %s",
   (name, nth) => {
     const { grown, queued, mostSockets, ...noticed } = run.said[nth];

@@ -68,8 +68,7 @@ let processes = 0;
 /** Disk outboxes on one directory. */
 function sharedDirectory(clock: FakeClock, directory = scratchDirectory()): () => Outbox {
   // Seldom: looks take a test longer than all else.
-  const lookMs = 10 * SECOND_MS;
-  return () => virtualDisk(clock, { directory, owner: `process ${processes++}`, lookMs });
+  return () => virtualDisk(clock, { directory, owner: `process ${processes++}`, lookMs: 10 * SECOND_MS });
 }
 
 let visitors = 0;
@@ -250,7 +249,6 @@ test("a payment waits for none of one visitor's, whatever ids each has, though t
     service.reply = () => yes;
     const paid = [await fleet[0].pay(), await fleet[1].pay()];
     await clock.pass(5 * SECOND_MS);
-
     expect(paid.map(({ id }) => service.takenAt.has(id))).toEqual([true, true]);
     await end(fleet);
   }

@@ -33,8 +33,7 @@ it("cookies of scripts and of servers are the snippet's, set again by the server
 it("an OAuth sign-up is attributed if the provider's POST brings no cookie", async () => {
   const { app, tracker, sandbox } = await startShop({ before: [express.urlencoded()] });
   const signIn = async () => ({ user: ada, isNew: true });
-  const pending = new Map<string, Attribution>();
-  await page.run("OAuth sign-ups", { app, tracker, signIn, pending });
+  await page.run("OAuth sign-ups", { app, tracker, signIn, pending: new Map<string, Attribution>() });
   const { headers } = await referred(app).get("/auth/start").expect(302);
   const state = new URL(String(headers.location)).searchParams.get("state");
   await request(app).post("/auth/form-callback").type("form").send({ code: "x", state }).expect(303);

@@ -51,8 +51,7 @@ describe("who may see it", () => {
   it("is who has the password", async () => {
     const { tracker } = await startShop();
     const app = express();
-    const process = { env: { DASHBOARD_PASSWORD: "correct horse" } };
-    await page.run("A password", { app, tracker, process });
+    await page.run("A password", { app, tracker, process: { env: { DASHBOARD_PASSWORD: "correct horse" } } });
 
     await request(app).get(PATH).expect(401).expect("www-authenticate", "Basic");
     await request(app).get(PATH).auth("operator", "wrong").expect(401);

@@ -34,8 +34,7 @@ it("docs/money.md keeps the service's own number with the order", async () => {
   const { url: baseUrl } = await startService(() => ({ success: true, leadId: ++leadId }));
   const { tracker } = await startShop({ baseUrl });
   const kept: object[] = [];
-  const orders = { keepLead: (lead: object) => kept.push(lead) };
-  await page.run("Refunds", { tracker, orders });
+  await page.run("Refunds", { tracker, orders: { keepLead: (lead: object) => kept.push(lead) } });
   await tracker.trackRegistration({ email: "ada@shop.example" }, { clickId: "c1" });
   const receipt = await tracker.trackPayment(order, { clickId: "c1", sessionId: "s1" });
   await tracker.flush();

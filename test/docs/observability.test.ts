@@ -43,8 +43,7 @@ it("the command's documents have the names that the table says", async () => {
 it("dead letters are reported, listed and discarded", async () => {
   const { tracker } = await startRefusing();
   const alerts: string[] = [];
-  const pager = { alert: (message: string) => void alerts.push(message) };
-  await page.run("Events", { tracker, pager });
+  await page.run("Events", { tracker, pager: { alert: (message: string) => void alerts.push(message) } });
   await reportAll(tracker);
 
   const letters = await tracker.deadLetters.list();

@@ -78,8 +78,7 @@ describe("an API on another domain", () => {
     await tracker.client.click({ affiliateReference: "ALICE", clickId: "c1", sessionId: "s1" });
     const { port } = await serve(app);
     const document = { cookie: "theme=dark; svc_click_id=c1; other=1; svc_session_id=s1" };
-    const names = { document, apiUrl: `http://127.0.0.1:${port}`, email };
-    await page.run("An API on another domain", names);
+    await page.run("An API on another domain", { document, apiUrl: `http://127.0.0.1:${port}`, email });
     await sandbox.ledger.waitFor({ kind: "registration", affiliateReference: "ALICE" });
     expect(kept).toEqual([{ clickId: "c1", sessionId: "s1" }]);
   });

@@ -33,8 +33,7 @@ const bare = {
 function isRead(gateway: Gateway, event: string): boolean {
   const field = gateway === "braintree" ? "kind" : bodies[gateway].fields.type;
   const manual = (given: unknown): Told => gateways.adyen(given, { capture: "manual" });
-  const readers = gateway === "adyen" ? [bodies.adyen.read, manual] : [bodies[gateway].read];
-  return readers.some((read) => {
+  return (gateway === "adyen" ? [bodies.adyen.read, manual] : [bodies[gateway].read]).some((read) => {
     try {
       return read(withField(bare, field, event)) !== undefined;
     } catch (error) {

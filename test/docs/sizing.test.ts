@@ -1,18 +1,9 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { MIB } from "../../src/outbox/option-types.js";
 import { sizeOf } from "../../src/outbox/shedding.js";
 import { sample } from "../contract/samples.js";
-import {
-  appending,
-  type Disk,
-  diskOf,
-  openDisk,
-  REJECTED,
-  settleAll,
-  someOf,
-} from "../helpers/disk-store.js";
+import { appending, type Disk, diskOf, REJECTED, settleAll, someOf } from "../helpers/disk-store.js";
 import { textOf } from "../helpers/docs/pages.js";
-import { scratchDirectory } from "../helpers/scratch.js";
 
 const text = textOf("docs/sizing.md");
 
@@ -24,8 +15,7 @@ describe("what one takes", () => {
 
   it("is a GiB for 1 to 1.5 million payments that wait", async () => {
     const mib = 8;
-    const disk = openDisk(scratchDirectory(), { maxBytes: mib * MIB });
-    onTestFinished(() => disk.close());
+    const disk = diskOf({ maxBytes: mib * MIB });
     let waiting = 0;
     const report = () => appending(sample("payment"));
     for (let results: unknown[] = ["queued"]; results.every((result) => result === "queued"); ) {

@@ -162,32 +162,25 @@ describe("the recipe", () => {
 /** A shop whose outbox knows no payment again after the next, as others do not after `rememberMs`. */
 async function startForgetful(gateway: Gateway, windowMs: number) {
   const shop = await startShop({ gateway, windowMs, outbox: memoryOutbox({ maxEvents: 1 }) });
-  const { tracker } = shop;
   /** Waits until the payment was sent or cancelled; then nothing of it is left in the outbox. */
   async function forget() {
-    await expect.poll(() => tracker.stats().queued).toBe(0);
+    await expect.poll(() => shop.tracker.stats().queued).toBe(0);
     const other = { paymentId: "other", customerEmail: ada.email, leadValue: 1 };
-    expect(await tracker.trackPayment(other, snapshot)).toMatchObject({ outcome: "queued" });
-    await tracker.flush();
-    expect(await tracker.cancelPayment(paid.id)).toBe("unknown");
+    expect(await shop.tracker.trackPayment(other, snapshot)).toMatchObject({ outcome: "queued" });
+    await shop.tracker.flush();
+    expect(await shop.tracker.cancelPayment(paid.id)).toBe("unknown");
   }
   return { ...shop, forget };
 }
 
 describe("a payment whose id the outbox has forgotten", () => {
+  const refunded = (value: string) => (sale: object) => ({
+    ...sale,
+    amountRefunded: { currency: "EUR", value },
+  });
   it.each<[string, Gateway, (sale: object) => object, object[]]>([
-    [
-      "Mollie's partial refund",
-      "mollie",
-      (sale) => ({ ...sale, amountRefunded: { currency: "EUR", value: "5.00" } }),
-      [{ amount: 5, isFull: false }],
-    ],
-    [
-      "Mollie's full refund",
-      "mollie",
-      (sale) => ({ ...sale, amountRefunded: { currency: "EUR", value: "19.90" } }),
-      [{ amount: 19.9, isFull: true }],
-    ],
+    ["Mollie's partial refund", "mollie", refunded("5.00"), [{ amount: 5, isFull: false }]],
+    ["Mollie's full refund", "mollie", refunded("19.90"), [{ amount: 19.9, isFull: true }]],
     ["Mollie's chargeback", "mollie", () => bodies.mollie.dispute?.(paid) ?? {}, [{ isDisputed: true }]],
     ["Square's `payment.updated`", "square", (sale) => sale, []],
   ])("is not reported again for %s", async (_, gateway, later, expected) => {

@@ -18,6 +18,5 @@ export function watched(
   const outbox = outboxIn(directory, options);
   const all = watch(outbox, deliver);
   /** The first word of each that it says. */
-  const codes = () => all.said.map((text) => text.replace(/ .*/s, ""));
-  return { directory, outbox, codes, ...all };
+  return { directory, outbox, codes: () => all.said.map((text) => text.replace(/ .*/s, "")), ...all };
 }

@@ -33,9 +33,8 @@ function startsSomething(file: string): boolean {
 }
 
 /** Whether a run is of these tests alone. */
-export function isFast({ vitest }: TestProject): boolean {
-  return vitest.projects.every(({ name }) => name === "fast");
-}
+export const isFast = ({ vitest }: TestProject): boolean =>
+  vitest.projects.every(({ name }) => name === "fast");
 
 /** The test files that start no server and no process. */
 export function fastTests(): string[] {

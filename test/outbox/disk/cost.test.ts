@@ -36,8 +36,7 @@ test("a claim for more than there is takes three statements, however many lanes 
   await disk.append(...someOf("payment", 2));
   texts.length = 0;
   const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit: 6 }));
-  const capacity = { limit: 8, lanes };
-  expect(await disk.calls.claim(capacity)).toHaveLength(2);
+  expect(await disk.calls.claim({ limit: 8, lanes })).toHaveLength(2);
   expect(texts).toHaveLength(3);
 });
 

@@ -154,8 +154,7 @@ export function testOperations<Pool>(
     await outbox.close();
 
     const onlooker = await reopen();
-    const byDestination = { [DESTINATION]: 1, 43: 1 };
-    expect(await onlooker.look()).toMatchObject({ queued: 2, byDestination });
+    expect(await onlooker.look()).toMatchObject({ queued: 2, byDestination: { [DESTINATION]: 1, 43: 1 } });
   });
 
   it("forgets what was delivered long ago, clicks after a day, and nothing else", async (stage) => {

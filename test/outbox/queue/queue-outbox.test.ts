@@ -59,8 +59,7 @@ test("an outbox repairs its queues though its server does not tell the settings"
     repairs += Number(text.includes("max(visitor)"));
     return server.database.rows(text, values);
   };
-  const cautions = () => Promise.reject(new Error("Access denied"));
-  const database = { ...server.database, rows, cautions };
+  const database = { ...server.database, rows, cautions: () => Promise.reject(new Error("Access denied")) };
   const { clock } = start(() => deliveringAll(), {}, { ...server, database });
   await clock.pass(130_000);
   expect(repairs).toBeGreaterThan(1);
@@ -139,9 +138,7 @@ test.each([
         ...{ serverClock: { tell() {} } as never, chores: {} as never, giveUp: async () => {} },
       },
     );
-
-    const lanes = [{ endpoint: "click", limit: 4 }] as const;
-    expect(await claim({ limit: 4, lanes })).toHaveLength(claimed);
+    expect(await claim({ limit: 4, lanes: [{ endpoint: "click", limit: 4 }] })).toHaveLength(claimed);
     expect(begun).toBe(rounds);
   },
 );

@@ -210,6 +210,12 @@ test("the disk outbox saves a file that was deleted a moment before the outbox i
   disk.close();
 });
 
+/** Without a log: all is in its file. */
+function closeWhole({ db, close }: Disk): void {
+  db.exec("pragma wal_checkpoint(truncate)");
+  close();
+}
+
 function keeperOf(directory: string) {
   const limits = { maxBytes: 2 ** 26, maxDeadLetters: 10, rememberMs: 60_000, leaseMs: 60_000 };
   return createFileKeeper({ path: join(directory, "outbox.db"), engine, owner: "me", ...limits } as never);
@@ -234,10 +240,7 @@ test("the disk outbox keeps the file that was put in the place of a damaged one,
   await damaged.append(...someOf("payment", 400));
   const payment = sample("payment");
   await backup.append(payment);
-  for (const { db, close } of [damaged, backup]) {
-    db.exec("pragma wal_checkpoint(truncate)");
-    close();
-  }
+  for (const disk of [damaged, backup]) closeWhole(disk);
   const keeper = keeperOf(directory);
   onTestFinished(() => keeper.close());
   await keeper.attempt((store) => store.run([]));
@@ -256,8 +259,7 @@ test.each([
     async (path: string) => {
       const backup = openDisk(scratchDirectory());
       await backup.append(...someOf("payment", 400));
-      backup.db.exec("pragma wal_checkpoint(truncate)");
-      backup.close();
+      closeWhole(backup);
       overwrite(backup.path, 2 * 4_096, 100 * 4_096);
       renameSync(backup.path, path);
     },
@@ -306,8 +308,7 @@ test.each([
     async make(directory: string) {
       const disk = openDisk(directory);
       await disk.append(...someOf("payment", 400));
-      disk.db.exec("pragma wal_checkpoint(truncate)");
-      disk.close();
+      closeWhole(disk);
       overwrite(disk.path, 2 * 4_096, 100 * 4_096);
     },
   },
