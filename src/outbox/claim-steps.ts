@@ -9,7 +9,7 @@ export interface ClaimStep {
   /** Never tried (`history.triedAt` is 0), or rested after an attempt. */
   readonly state: "untried" | "rested";
   /** How many more the lane may give: all its steps share it. */
-  readonly place: { readonly lane: Lane; left: number };
+  readonly quota: { readonly lane: Lane; left: number };
 }
 
 // As urgent as a payment: untried, then rested. Then what is less urgent: untried, then rested.
@@ -23,9 +23,9 @@ const ORDER = [MOST_URGENT, LESS_URGENT].flatMap((urgencies) =>
 
 /** A claim's steps in order, without those that can have no events. */
 export function claimStepsOf(lanes: readonly Lane[]): ClaimStep[] {
-  const places = lanes.map((lane) => ({ lane, left: lane.limit }));
+  const quotas = lanes.map((lane) => ({ lane, left: lane.limit }));
   return ORDER.flatMap(({ urgency, state }) =>
-    places.filter(({ lane }) => isStep(lane, urgency, state)).map((place) => ({ urgency, state, place })),
+    quotas.filter(({ lane }) => isStep(lane, urgency, state)).map((quota) => ({ urgency, state, quota })),
   );
 }
 

@@ -5,7 +5,7 @@ import { errorFrom } from "../shared/errors.js";
 import { LinkedList, type ListLinks } from "../shared/linked-list.js";
 import { setImmediate } from "../shared/real-timers.js";
 import type { AddOutcome, Capacity, Claim, OutboxObserver, Stored, Verdict } from "./outbox.js";
-import { kindsBelow, sizeOf } from "./shedding.js";
+import { heapSizeOf, kindsBelow } from "./shedding.js";
 
 /** If a call rejects, the storage fails, and whether the call had an effect is unknown. */
 export interface Storage<C extends Claim> {
@@ -250,7 +250,7 @@ export function createFallback<C extends Claim>(
     },
     add(event: OutboxEvent): Promise<AddOutcome> {
       if (ids.has(event.id)) return Promise.resolve("duplicate");
-      const size = sizeOf(event);
+      const size = heapSizeOf(event);
       if (!makeSpace(event.kind, size)) return Promise.resolve("full");
       return new Promise((resolve) => {
         let cancel = () => {};

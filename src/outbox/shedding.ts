@@ -13,7 +13,7 @@ export const SHARE_OF_DEAD_LETTERS = 0.5;
 const BYTES_AROUND_TEXTS = 700;
 
 /** Bytes of heap, roughly: an event's texts, the objects around them, its entries in lists. */
-export function sizeOf({ data }: OutboxEvent): number {
+export function heapSizeOf({ data }: OutboxEvent): number {
   let size = BYTES_AROUND_TEXTS;
   for (const value of Object.values(data)) size += typeof value === "string" ? bytesOf(value) : 8;
   return size;
@@ -21,7 +21,7 @@ export function sizeOf({ data }: OutboxEvent): number {
 
 /** Its event included. */
 export function sizeOfLetter(event: OutboxEvent, { code = "", message = "" }: Death): number {
-  return sizeOf(event) + bytesOf(code) + bytesOf(message);
+  return heapSizeOf(event) + bytesOf(code) + bytesOf(message);
 }
 
 // V8 stores a text with one byte a character, or two if any character is beyond Latin-1.

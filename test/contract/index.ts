@@ -6,7 +6,6 @@ import { testDeadLetterBytes } from "./dead-letter-bytes.js";
 import { testDeadLetters, testEviction } from "./dead-letters.js";
 import { testDestinations } from "./destinations.js";
 import { testHandover } from "./handover.js";
-import { testInheritedUrgency } from "./inherited-urgency.js";
 import { testKeptForTheUrgent } from "./kept-for-the-urgent.js";
 import { testLease } from "./lease.js";
 import { testOrder } from "./order.js";
@@ -15,6 +14,7 @@ import { testLastingSchedule, testScheduled, testScheduledWhenFull } from "./sch
 import { type OutboxUnderTest, onStage } from "./stage.js";
 import { testSurvival } from "./survival.js";
 import { testUrgency } from "./urgency.js";
+import { testUrgentVisitors } from "./urgent-visitors.js";
 
 /** Tests every promise of the `Outbox` interface. `name`: of the group of tests. */
 export function testOutbox(name: string, outbox: OutboxUnderTest): void {
@@ -28,7 +28,7 @@ export function testOutbox(name: string, outbox: OutboxUnderTest): void {
     describe("in order", () => testOrder(itIs));
     describe("the urgent first", () => testUrgency(itIs));
     describe("the clicks of a visitor", () => testClicks(itIs));
-    describe("as urgent as what waits behind it", () => testInheritedUrgency(itIs));
+    describe("as urgent as what waits behind it", () => testUrgentVisitors(itIs));
     describe("dead letters", () => testDeadLetters(itIs));
     describe("scheduled", () => testScheduled(itIs));
     describe("a person's data", () => testPersonalData(itIs));

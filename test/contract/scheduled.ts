@@ -37,7 +37,7 @@ async function nextOf({ delivery }: Stage, { data }: OutboxEvent): Promise<Hande
 }
 
 export function testScheduled(it: StageTests): void {
-  it("counts what waits as queued, but not its age; holds back no event for it, and no event inherits its priority", async (stage) => {
+  it("counts what waits as queued, but not its age; holds back no event for it, and makes no event more urgent", async (stage) => {
     const visitor = stranger();
     const [late, early] = [scheduledSample(2 * LONG_MS, visitor), scheduledSample(LONG_MS)];
     const [click, registration] = [sample("click", visitor), sample("registration")];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MIB } from "../../src/outbox/option-types.js";
-import { sizeOf } from "../../src/outbox/shedding.js";
+import { heapSizeOf } from "../../src/outbox/shedding.js";
 import { sample } from "../contract/samples.js";
 import { appending, type Disk, diskOf, REJECTED, settleAll, someOf } from "../helpers/disk-store.js";
 import { textOf } from "../helpers/docs/pages.js";
@@ -10,7 +10,7 @@ const text = textOf("docs/sizing.md");
 describe("what one takes", () => {
   it("is 64 MiB for 90,000 payments that wait in memory, fewer than `maxEvents`", () => {
     expect(text).toContain("some 90,000 payments in 64 MiB");
-    expect(Math.round((64 * MIB) / sizeOf(sample("payment")) / 10_000)).toBe(9);
+    expect(Math.round((64 * MIB) / heapSizeOf(sample("payment")) / 10_000)).toBe(9);
   });
 
   it("is a GiB for 1 to 1.5 million payments that wait", async () => {

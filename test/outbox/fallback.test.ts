@@ -2,7 +2,7 @@ import type { OutboxEvent } from "express-affiliate";
 import { beforeEach, expect, test } from "vitest";
 import { createFallback, receiptTimes, type Storage } from "../../src/outbox/fallback.js";
 import type { Claim, Verdict } from "../../src/outbox/outbox.js";
-import { sizeOf } from "../../src/outbox/shedding.js";
+import { heapSizeOf } from "../../src/outbox/shedding.js";
 import { sample } from "../contract/samples.js";
 import { capacityOf } from "../helpers/deliver.js";
 import { FakeClock } from "../helpers/fake-clock.js";
@@ -224,11 +224,10 @@ test.each([true, false])(
 );
 
 test("the fallback is bounded: sheds clicks first, then registrations, payments last", async () => {
-  const { fallback, said, state } = setUp(3 * sizeOf(sample("click")));
+  const { fallback, said, state } = setUp(3 * heapSizeOf(sample("click")));
   state.fails = true;
   for (const kind of ["click", "registration", "click"] as const) await fallback.add(sample(kind));
   said.length = 0;
-
   expect(await fallback.add(sample("click"))).toBe("full");
   for (let nth = 0; nth < 3; nth++) expect(await fallback.add(sample("payment"))).toBe("in-memory");
   expect(await fallback.add(sample("registration"))).toBe("full");
@@ -237,7 +236,8 @@ test("the fallback is bounded: sheds clicks first, then registrations, payments 
 
 test("the fallback looks at the same few events to shed one, however many wait", async () => {
   const looksWith = async (waiting: number) => {
-    const { fallback, said, state } = setUp(waiting * sizeOf(sample("payment")) + sizeOf(sample("click")));
+    const [payment, click] = [heapSizeOf(sample("payment")), heapSizeOf(sample("click"))];
+    const { fallback, said, state } = setUp(waiting * payment + click);
     state.fails = true;
     let looks = 0;
     for (let n = 0; n < waiting; n++) {

@@ -6,7 +6,7 @@ import { type ClaimStep, claimStepsOf } from "../claim-steps.js";
 import type { DeadLetter } from "../dead-letters.js";
 import { type Capacity, CLICKS_OF_A_VISITOR, type History, type Lane, UNTRIED } from "../outbox.js";
 import type { PersonalEvent } from "../personal-data.js";
-import { sizeOf } from "../shedding.js";
+import { heapSizeOf } from "../shedding.js";
 
 /** An event that waits, is under way, or is a dead letter. Many wait: each field costs memory. */
 export class Entry implements ListLinks<Entry> {
@@ -27,7 +27,7 @@ export class Entry implements ListLinks<Entry> {
     this.event = event;
     this.history = history;
     this.retriedAt = retriedAt;
-    this.size = sizeOf(event);
+    this.size = heapSizeOf(event);
   }
 
   get queuedAt(): number {
@@ -104,10 +104,10 @@ export class Queues {
       else if (owner !== queue)
         this.#heirs[name].set(id, (this.#heirs[name].get(id) ?? new Set()).add(queue));
     }
-    if (!known) this.#rise(queue, kind, queue.since);
+    if (!known) this.#join(queue, kind, queue.since);
     else if (isMoreUrgent(kind, known.urgency)) {
       this.#leave(known);
-      this.#rise(known, kind, now);
+      this.#join(known, kind, now);
     }
   }
 
@@ -129,17 +129,17 @@ export class Queues {
     // None is more urgent: a long queue is not searched for that at each of its events.
     const possible = KINDS.slice(KINDS.indexOf(queue.urgency));
     const urgency = possible.find((kind) => entries.some(({ event }) => event.kind === kind));
-    this.#rise(queue, urgency as EventKind, now);
+    this.#join(queue, urgency as EventKind, now);
   }
 
   /** The heads of queues, as the lanes allow. They are under way from now on. */
   claim({ limit, lanes }: Capacity, now: number): { readonly entry: Entry; readonly lane: Lane }[] {
     const claimed: { entry: Entry; lane: Lane }[] = [];
-    for (const { place, urgency, state } of claimStepsOf(lanes)) {
-      const { lane } = place;
+    for (const { quota, urgency, state } of claimStepsOf(lanes)) {
+      const { lane } = quota;
       const { newestFirst, newWithinMs = Number.POSITIVE_INFINITY } = lane;
       const rank = this.#ranks[urgency][lane.endpoint][state];
-      for (; claimed.length < limit && place.left > 0; place.left--) {
+      for (; claimed.length < limit && quota.left > 0; quota.left--) {
         const next = newestFirst && state === "untried" ? rank.last : rank.first;
         if (!next || now - next.since > newWithinMs) break;
         const [entry] = next.entries as [Entry];
@@ -194,7 +194,7 @@ export class Queues {
     this.#byUrgency[queue.urgency].remove(queue);
   }
 
-  #rise(queue: Queue, urgency: EventKind, since: number): void {
+  #join(queue: Queue, urgency: EventKind, since: number): void {
     queue.urgency = urgency;
     queue.since = since;
     this.#byUrgency[urgency].append(queue);

@@ -155,7 +155,7 @@ export function createChores(
       return (await behind(database, fresh)).size > 0;
     },
     /** Queues scheduled payments that are due. Resolves to how many. */
-    async release(): Promise<number> {
+    async queueDue(): Promise<number> {
       const { moved } = await move(
         `${scope.condition} and ${inState(SCHEDULED)} and at_ms <= ${now} order by at_ms, seq`,
         [],

@@ -3,7 +3,7 @@ import type { Chores } from "./chores.js";
 import type { Database, Scope } from "./database.js";
 import type { QueueClaim, ServerClock, UnderWay } from "./leases.js";
 import { isLeasedSince, type Moment, momentBy, type TwoClocks } from "./leases.js";
-import { CLAIMED, endpointIn, type Place, RESTING, type Scan, scansOf } from "./ranks.js";
+import { CLAIMED, endpointIn, type Quota, RESTING, type Scan, scansOf } from "./ranks.js";
 import { contentsOf, type EventRow, eventOf, forLength, inState, marks, NEW } from "./rows.js";
 
 /** A queue whose head may be claimed. */
@@ -17,7 +17,7 @@ interface Candidate {
 
 interface Choice {
   readonly candidate: Candidate;
-  readonly place: Place;
+  readonly quota: Quota;
 }
 
 interface TakenHead extends Choice {
@@ -124,14 +124,14 @@ export function createClaims(
     if (steps.has(HAS_RESTED)) await chores.endRests();
   }
 
-  /** Chooses visitors whose heads a lane has a place for, in the candidates' order, at most `most`. */
+  /** Chooses visitors whose heads a lane has room for, in the candidates' order, at most `most`. */
   function choose(candidates: readonly Candidate[], scans: readonly Scan[], most: number) {
     const choices = new Map<string, Choice>();
     for (const candidate of candidates) {
-      const place = scans[candidate.step]?.places.get(endpointIn(candidate.turn));
-      if (!place || place.left < 1 || choices.size === most || choices.has(candidate.visitor)) continue;
-      choices.set(candidate.visitor, { candidate, place });
-      place.left--;
+      const quota = scans[candidate.step]?.quotas.get(endpointIn(candidate.turn));
+      if (!quota || quota.left < 1 || choices.size === most || choices.has(candidate.visitor)) continue;
+      choices.set(candidate.visitor, { candidate, quota });
+      quota.left--;
     }
     return choices;
   }
@@ -149,10 +149,10 @@ export function createClaims(
       const choices = choose(candidates, scans, limit - taken.length);
       if (choices.size === 0) break;
       const heads = await takeHeads(choices);
-      for (const [visitor, { candidate, place }] of choices) {
+      for (const [visitor, { candidate, quota }] of choices) {
         const row = heads.get(visitor);
-        if (row) taken.push({ candidate, place, row });
-        else place.left++;
+        if (row) taken.push({ candidate, quota, row });
+        else quota.left++;
       }
       // Another process was faster: the next ones, or two would have the rate of one. But no more than
       // once, if something is taken: it waits meanwhile.
@@ -200,7 +200,7 @@ export function createClaims(
   }
 
   function claimOf(
-    { row, candidate, place: { lane } }: TakenHead,
+    { row, candidate, quota: { lane } }: TakenHead,
     { event, history }: Pick<QueueClaim, "event" | "history">,
     since: Moment,
   ): QueueClaim {

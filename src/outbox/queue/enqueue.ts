@@ -113,15 +113,15 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
   const clicks = `select count(*) from ${events} o${words.byVisitorAndKind}
     where o.visitor = e.visitor and o.state = ${QUEUED} and o.kind = ${CLICK}`;
 
-  const rises = `${given("urgency")} > ${old("urgency")}`;
+  const isUrgent = `${given("urgency")} > ${old("urgency")}`;
   const isReady = `${old("turn")} not in (${RESTING}, ${CLAIMED})`;
   // `urgency` last: in MySQL, each assignment sees those before it.
-  const raised = `${words.orUpdate}
+  const orJoin = `${words.orUpdate}
     has_more = 1,
     place = case when ${given("place")} > ${old("place")} then ${given("place")} else ${old("place")} end,
-    due_at = case when ${rises} and ${isReady} and ${old("tried")} = 0 then ${given("due_at")} else ${old("due_at")} end,
-    turn = case when ${rises} and ${isReady} then ${rankInSql(given("urgency"), old("tried"), old("endpoint"))} else ${old("turn")} end,
-    urgency = case when ${rises} then ${given("urgency")} else ${old("urgency")} end`;
+    due_at = case when ${isUrgent} and ${isReady} and ${old("tried")} = 0 then ${given("due_at")} else ${old("due_at")} end,
+    turn = case when ${isUrgent} and ${isReady} then ${rankInSql(given("urgency"), old("tried"), old("endpoint"))} else ${old("turn")} end,
+    urgency = case when ${isUrgent} then ${given("urgency")} else ${old("urgency")} end`;
 
   const lookUp = forLength(
     (ids) => `select e.destination, e.id, e.seq, e.state, e.report,
@@ -133,7 +133,7 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
     (rows: readonly Row[]) => `insert into ${events} ${rowsInSql(rows)} ${words.orIgnore("seq")}${returned}`,
   );
   const insertQueues = forLength(
-    (heads: readonly Head[]) => `insert into ${queues}${words.queueAlias} ${rowsInSql(heads)} ${raised}`,
+    (heads: readonly Head[]) => `insert into ${queues}${words.queueAlias} ${rowsInSql(heads)} ${orJoin}`,
   );
 
   /** What is there with these events' ids. */

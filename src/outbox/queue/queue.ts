@@ -14,7 +14,7 @@ import { createLeases, createServerClock, type Settlement, type TwoClocks, type 
 import { createPersonal } from "./personal.js";
 import { createQueues } from "./queues.js";
 import { CLAIMED } from "./ranks.js";
-import { DEAD, DONE, eventOf, inState, NEW, QUEUED, SCHEDULED, seqsOf, sizeOf } from "./rows.js";
+import { DEAD, DONE, eventOf, inState, NEW, QUEUED, SCHEDULED, seqsOf, storedSizeOf } from "./rows.js";
 import { createEnds, createSettle, deathSizeOf } from "./settle.js";
 import { createShedding } from "./shedding.js";
 import { createUnanswered } from "./unanswered.js";
@@ -61,7 +61,7 @@ export function createQueue(
   const changing: Changing = async (work, effect = () => []) => {
     const done = await counts.during(work, (result) => [
       ...effect(result),
-      ...result.shed.map((event) => changeOf(event, "queued", -1, { bytes: -sizeOf(event) })),
+      ...result.shed.map((event) => changeOf(event, "queued", -1, { bytes: -storedSizeOf(event) })),
     ]);
     for (const event of done.shed) onDropped(event, "visitor-full");
     return done;
@@ -108,7 +108,7 @@ export function createQueue(
    */
   async function append(incoming: readonly Incoming[]): Promise<Enqueued["stored"]> {
     const store = () => database.transaction((tx) => enqueue.enqueue(tx, incoming), { isPatient: false });
-    const changeBy = ({ event }: Incoming) => storedChange(event, clock.now(), sizeOf(event));
+    const changeBy = ({ event }: Incoming) => storedChange(event, clock.now(), storedSizeOf(event));
     const { stored } = await changing(
       () => repeatWhereLost(store, database.isLost),
       (done) => incoming.filter((_, nth) => done.stored[nth] === "queued").map(changeBy),
@@ -129,7 +129,7 @@ export function createQueue(
 
   /** Scheduled payments become due, whether or not anything may be sent. */
   async function releaseAll(): Promise<void> {
-    while (counts.scheduled() > 0 && (await chores.release()) > 0) wake();
+    while (counts.scheduled() > 0 && (await chores.queueDue()) > 0) wake();
   }
 
   /** Those that are known already: a report of one is a duplicate. */

@@ -5,7 +5,7 @@ import type { Lane } from "../outbox.js";
 import { PRIORITIES } from "./rows.js";
 
 /*
- * A queue's rank (the column `turn`: `rank` is a word of MySQL's) is its place in a claim: the least
+ * A queue's rank (the column `turn`: `rank` is a word of MySQL's) says where a claim finds it: the least
  * first, and of equals the one that is due first. So a claim reads one range of one index.
  *
  * | rank | the queue's head |
@@ -48,12 +48,12 @@ export function ranksOf(urgency: number): number[] {
 const POSSIBLE = PRIORITIES.flatMap(ranksOf);
 
 /** A lane, and how many more it may give. */
-export type Place = ClaimStep["place"];
+export type Quota = ClaimStep["quota"];
 
 /** A range of the index: of one step of a claim, or of several that follow each other. */
 export interface Scan {
   /** By the number of the endpoint. */
-  readonly places: Map<number, Place>;
+  readonly quotas: Map<number, Quota>;
   readonly from: number;
   to: number;
   readonly newestFirst: boolean;
@@ -65,12 +65,12 @@ export interface Scan {
 export function scansOf(lanes: readonly Lane[], limit: number): Scan[] {
   const scans: Scan[] = [];
   const isPlain = (scan: Scan) => !scan.newestFirst && scan.newWithinMs === undefined && scan.limit === limit;
-  for (const { urgency, state, place } of claimStepsOf(lanes)) {
-    const { endpoint, newestFirst = false, newWithinMs, limit: laneLimit } = place.lane;
+  for (const { urgency, state, quota } of claimStepsOf(lanes)) {
+    const { endpoint, newestFirst = false, newWithinMs, limit: laneLimit } = quota.lane;
     const number = endpointNumber(endpoint);
     const rank = rankOf(priorityOf(urgency), state !== "untried", number);
     const next: Scan = {
-      places: new Map([[number, place]]),
+      quotas: new Map([[number, quota]]),
       from: rank,
       to: rank,
       newWithinMs,
@@ -80,7 +80,7 @@ export function scansOf(lanes: readonly Lane[], limit: number): Scan[] {
     const before = scans.at(-1);
     const isBetween = (other: number) => before !== undefined && before.to < other && other < rank;
     if (before && before.to < rank && !POSSIBLE.some(isBetween) && [before, next].every(isPlain)) {
-      before.places.set(number, place);
+      before.quotas.set(number, quota);
       before.to = rank;
     } else scans.push(next);
   }

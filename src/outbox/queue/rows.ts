@@ -131,4 +131,4 @@ export function textOf({ data }: Pick<OutboxEvent, "data">): string {
 }
 
 /** What the column `size` has for an event that is no dead letter. */
-export const sizeOf = (event: Pick<OutboxEvent, "data">): number => textOf(event).length;
+export const storedSizeOf = (event: Pick<OutboxEvent, "data">): number => textOf(event).length;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { memoryOutbox } from "../../../src/outbox/memory/memory-outbox.js";
 import type { Claim, OutboxObserver, Verdict } from "../../../src/outbox/outbox.js";
-import { sizeOf } from "../../../src/outbox/shedding.js";
+import { heapSizeOf } from "../../../src/outbox/shedding.js";
 import { largeSample, sample, stranger, withData } from "../../contract/samples.js";
 import { retryIn } from "../../contract/stage.js";
 import { delivering, deliveringAll } from "../../helpers/deliver.js";
@@ -102,7 +102,7 @@ describe("a memory outbox that is full", () => {
 
   it.each([
     { of: "events", limits: { maxEvents: 100, maxBytes: 100_000 } },
-    { of: "bytes", limits: { maxBytes: 100 * sizeOf(sample("click")) } },
+    { of: "bytes", limits: { maxBytes: 100 * heapSizeOf(sample("click")) } },
   ])(
     "has a click take the place of the oldest of its visitor's 100 if it is full of $of, and drops none if it would not fit there",
     async ({ limits }) => {
@@ -120,7 +120,7 @@ describe("a memory outbox that is full", () => {
   it("counts two bytes for each character of a text that is not Latin-1", () => {
     const event = makeEvent("registration", {}, 1);
     const named = (customerName: string) =>
-      sizeOf({ ...event, data: { ...event.data, customerName } } as OutboxEvent);
+      heapSizeOf({ ...event, data: { ...event.data, customerName } } as OutboxEvent);
     expect(named("Ελένη".repeat(100)) - named("é".repeat(500))).toBe(500);
   });
 

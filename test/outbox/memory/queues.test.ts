@@ -6,7 +6,7 @@ import { makeEvent } from "../../helpers/virtual-delivery.js";
 
 const MANY = 2_000;
 
-it("the queues in memory look at the same few events to raise, claim and shed, however many wait", () => {
+it("the queues in memory look at the same few events to add, claim and shed, however many wait", () => {
   let looks = 0;
   class Watched extends Entry {
     constructor(kind: EventKind, number: number, visitor: Attribution) {

@@ -5,7 +5,7 @@ import type { OutboxObserver, Stored } from "../../outbox.js";
 import { type CountRow, type Counts, changeOf, isDead } from "../../queue/counts.js";
 import { Scope } from "../../queue/database.js";
 import type { Queue } from "../../queue/queue.js";
-import { DONE, eventOf, inState, sizeOf } from "../../queue/rows.js";
+import { DONE, eventOf, inState, storedSizeOf } from "../../queue/rows.js";
 import { kindsBelow } from "../../shedding.js";
 import type { SqliteDatabase } from "../file/dialect.js";
 
@@ -46,7 +46,7 @@ export function createSpace(
   const { maxBytes, counts, queue, onDropped } = options;
 
   function missingFor(events: readonly OutboxEvent[]): number {
-    const textBytes = events.reduce((sum, event) => sum + sizeOf(event), 0);
+    const textBytes = events.reduce((sum, event) => sum + storedSizeOf(event), 0);
     return counts.bytes(() => true) + bytesOf(events.length, textBytes) - maxBytes;
   }
 
@@ -71,7 +71,7 @@ export function createSpace(
   async function makeFor(event: OutboxEvent): Promise<boolean> {
     const lower = kindsBelow(event.kind);
     // If `maxBytes` was lowered, one pass cannot shed all that is too much: it would last too long.
-    const left = Math.max(0, missingFor([event]) - MOST_SHED * bytesOf(1, sizeOf(event)));
+    const left = Math.max(0, missingFor([event]) - MOST_SHED * bytesOf(1, storedSizeOf(event)));
     const missing = () => missingFor([event]) - left;
     const isLess = (row: CountRow) => lower.includes(row.kind) || (row.kind === event.kind && isDead(row));
     if (missing() > counts.bytes(isLess)) return false;
@@ -95,7 +95,7 @@ export function createSpace(
   async function shedLive(urgency: EventKind, of: Scope, coming: OutboxEvent): Promise<boolean> {
     const [event] = await queue.shedFor([coming], urgency, 1, of);
     if (!event) return false;
-    counts.add(changeOf(event, "queued", -1, { bytes: -sizeOf(event) }));
+    counts.add(changeOf(event, "queued", -1, { bytes: -storedSizeOf(event) }));
     onDropped({ event, reason: "full" });
     return true;
   }

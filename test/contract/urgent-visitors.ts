@@ -11,8 +11,8 @@ const NEWCOMERS = ENDPOINTS.map((endpoint) =>
   lane(endpoint, { newestFirst: true, newWithinMs: LONG_MS / 2 }),
 );
 
-export function testInheritedUrgency(it: StageTests): void {
-  it("passes priority on to all events of a visitor, by whichever id they are known", async (stage) => {
+export function testUrgentVisitors(it: StageTests): void {
+  it("makes all events of a visitor as urgent as the most urgent, by whichever id they are known", async (stage) => {
     const { clickId, sessionId } = stranger();
     const chain = [
       sample("click", { clickId }),
@@ -25,7 +25,7 @@ export function testInheritedUrgency(it: StageTests): void {
     await stage.deliversOneByOne(...chain);
   });
 
-  it("lets earlier events inherit an event's priority while its own endpoint has no lane", async (stage) => {
+  it("lets earlier events be as urgent as an event whose own endpoint has no lane", async (stage) => {
     const [click, registration, payment] = paying();
     const others = [sample("click"), sample("registration")];
     await stage.add(...others, click, registration, payment);
