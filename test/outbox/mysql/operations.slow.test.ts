@@ -51,7 +51,7 @@ describeWithMariaDbServer("mysqlOutbox", (database) => {
       "no backslash escapes": "set sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,PIPES_AS_CONCAT'",
       "no strictness": "set sql_mode = ''",
       ansi: "set sql_mode = 'ANSI'",
-      oracle: "set sql_mode = 'ORACLE'",
+      oracle: "set sql_mode = 'ORACLE,EMPTY_STRING_IS_NULL,STRICT_ALL_TABLES'",
       traditional:
         "set sql_mode = 'TRADITIONAL,ONLY_FULL_GROUP_BY,HIGH_NOT_PRECEDENCE,NO_UNSIGNED_SUBTRACTION'",
       latin1: "set names latin1",
