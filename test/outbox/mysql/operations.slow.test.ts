@@ -88,6 +88,22 @@ describeWithMariaDbServer("mysqlOutbox", (database) => {
     expect(await sql("select id from orders")).toEqual([]);
   });
 
+  test("finds its tables on a connection on which the host has chosen another database", async () => {
+    await sql("create database `tenant``1`");
+    const pool = database.pool({ connectionLimit: 1 });
+    await using stage = await Stage.open(() => create({ pool }));
+    const client = await pool.getConnection();
+    await client.query("use `tenant``1`");
+    await client.beginTransaction();
+    expect(await stage.outbox.add(sample("payment"), { transaction: client })).toBe("queued");
+    await client.commit();
+    client.release();
+
+    stage.start();
+    await stage.delivery.deliverNext();
+    expect(await sql("show tables from `tenant``1`")).toEqual([]);
+  });
+
   test("reads its rows in a pool that gives them in another shape", async () => {
     const bigNumbers = { supportBigNumbers: true, bigNumberStrings: true };
     const pool = database.pool({ rowsAsArray: true, ...bigNumbers, typeCast: false });
