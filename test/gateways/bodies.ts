@@ -327,8 +327,8 @@ export const bodies: Record<Gateway, Bodies> = {
       razorpay.event("payment.dispute.created", {
         dispute: { id: "disp_1", payment_id: id, amount: minor, currency },
       }),
-    notTaken: ["payment.authorized", "payment.failed", "refund.created"].map((event) =>
-      razorpay.event(event, { payment: razorpay.payment(paid) }),
+    notTaken: ["payment.authorized", "payment.failed", "refund.created", "refund.processed"].map((event) =>
+      razorpay.event(event, { payment: razorpay.payment(paid, { captured: false }) }),
     ),
     fields: {
       type: "event",
