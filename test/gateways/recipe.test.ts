@@ -145,6 +145,8 @@ describe("the recipe", () => {
     const { post, users, tracker, corrections } = await startShop();
     users.set("cus_1", { ...ada, affiliate: null });
     expect(await post(sold())).toBe(204);
+    users.set("cus_1", ada); // an affiliate brought them later
+    expect(await post(sold())).toBe(204);
     expect(await post(returned(500))).toBe(204);
     expect(tracker.stats()).toMatchObject({ queued: 0, skipped: { "no-attribution": 1 } });
     expect(corrections.size).toBe(0);
