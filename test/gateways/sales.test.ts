@@ -230,6 +230,7 @@ describe("mollie", () => {
     expect(sumOf(both)).toEqual({ amount: 80, isFull: false, isDisputed: true });
     expect(sumOf(told("0.00", "20.00"), both)).toEqual({ amount: 80, isFull: false, isDisputed: true });
     expect(sumOf(told("0.00", "100.00"))).toEqual({ amount: 0, isFull: false, isDisputed: true });
+    expect(sumOf(told("120.00", "0.00"))).toEqual({ amount: 100, isFull: true, isDisputed: false });
     expect(sumOf(told("100.00", "20.00"))).toEqual({ amount: 100, isFull: true, isDisputed: true });
   });
 
