@@ -52,8 +52,10 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
       words: wordsOf(prefix),
       async lend() {
         const connection = await pool.getConnection();
-        const run = async (...[text, values]: Parameters<Statements["rows"]>) =>
-          (await connection.query({ sql: withValues(placed(text), values), ...PLAIN }))[0];
+        const run = async (...[text, values]: Parameters<Statements["rows"]>) => {
+          const asked = connection.query({ sql: withValues(placed(text), values), ...PLAIN });
+          return (await asked.catch(withoutStatement))[0];
+        };
         return {
           on: { rows: run, write: async (...asked) => (await run(...asked)).affectedRows },
           giveBack: (isBroken) => (isBroken ? connection.destroy() : connection.release()),
@@ -97,13 +99,17 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
   );
 }
 
+/** The text has customers' addresses, and a host may log the error. */
+function withoutStatement(error: { sql?: string }): never {
+  delete error.sql;
+  throw error;
+}
+
 /**
  * After a read, if the host has turned `autocommit` off. Not by a commit: the host may have given the
  * connection back in the middle of a transaction.
  */
-async function endSnapshot({ write }: Statements): Promise<void> {
-  await write("rollback");
-}
+const endSnapshot = ({ write }: Statements) => write("rollback");
 
 async function versionIn(on: Statements, prefix: string): Promise<number> {
   try {

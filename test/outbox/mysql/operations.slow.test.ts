@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { mysqlMigrations, mysqlOutbox } from "express-affiliate/mysql";
 import { expect, test } from "vitest";
 import { sample } from "../../contract/samples.js";
@@ -143,6 +144,15 @@ describeWithMariaDbServer("mysqlOutbox", (database) => {
     ).toEqual([
       { visitor: "", alias: null, alias_2: null, data: "", amount: null, history: null, death: null },
     ]);
+  });
+
+  test("no error tells a customer's address by the text of the statement that failed", async () => {
+    const outbox = await create();
+    await sql("alter table $prefixevents add constraint nothing check (data = '')");
+    await outbox.add(sample("payment"));
+    const error = await outbox.erase({ clickId: "c1" }).catch(inspect);
+    expect(error).toMatch(/`nothing` failed/);
+    expect(error).not.toMatch(/@shop/);
   });
 
   test("leaves no lock and no transaction behind", async () => {
