@@ -78,10 +78,12 @@ describe.each(eachExpress)("$name: the recipe", ({ express }) => {
     expect(tracker.stats().queued).toBe(0);
   });
 
-  it("answers 500 if the payment was not stored, so that the webhook comes again", async () => {
+  it("answers 500 if the payment was not stored, or in memory alone, so that the webhook comes again", async () => {
     const { post, tracker } = await start();
     await tracker.close();
     expect(await post(sold())).toBe(500);
+    const failing = await start({ outbox: { ...memoryOutbox(), add: async () => "in-memory" } });
+    expect(await failing.post(sold())).toBe(500);
   });
 });
 
