@@ -30,11 +30,7 @@ export async function costsOf(adapters, placeFor, load) {
   const costs = {};
   for (const adapter of all) {
     const { name, packages = [], loads = packages } = adapter;
-    costs[name] = {
-      ...figuresOf(name, rounds),
-      importMs: importMsOf(loads),
-      bytesOnDisk: sizeOf(packages),
-    };
+    costs[name] = { ...figuresOf(name, rounds), importMs: importMsOf(loads), bytesOnDisk: sizeOf(packages) };
     console.error("costs", name, JSON.stringify(costs[name]));
   }
   return costs;

@@ -15,11 +15,7 @@ export default {
   async make({ install, run }) {
     await run(["npx", "--yes", "express-generator@4.16.1", "--no-view", "."]);
     await install();
-    await install({
-      "@apollo/server": "5.5.1",
-      "@as-integrations/express4": "1.1.2",
-      graphql: "16.12.0",
-    });
+    await install({ "@apollo/server": "5.5.1", "@as-integrations/express4": "1.1.2", graphql: "16.12.0" });
   },
   patch: [
     { copy: "tracker.cjs", to: "tracker.js" },

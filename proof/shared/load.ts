@@ -33,11 +33,7 @@ export function deliverMany(
   }
   outbox.start(
     delivering(deliver, () => atOnce - underWay, settled),
-    {
-      dropped: () => counts.dropped++,
-      degraded: console.error,
-      recovered: () => console.error("recovered"),
-    },
+    { dropped: () => counts.dropped++, degraded: console.error, recovered: () => console.error("recovered") },
   );
   return counts;
 }

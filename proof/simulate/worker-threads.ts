@@ -151,10 +151,7 @@ export class Worker extends EventEmitter {
     );
   }
 
-  readonly #performance = {
-    timeOrigin: 0,
-    now: () => Math.max(this.#clock.monotonic(), this.#busyUntil),
-  };
+  readonly #performance = { timeOrigin: 0, now: () => Math.max(this.#clock.monotonic(), this.#busyUntil) };
 
   /** What they run is done, with what follows from it, before anything else. */
   readonly #timers = {

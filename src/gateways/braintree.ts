@@ -36,13 +36,7 @@ export function braintree(given: unknown): Told {
   }
 }
 
-const TAKEN = [
-  "submitted_for_settlement",
-  "settlement_pending",
-  "settling",
-  "settlement_confirmed",
-  "settled",
-];
+const TAKEN = "submitted_for_settlement settlement_pending settling settlement_confirmed settled".split(" ");
 
 const TRANSACTION = {
   id: "id",

@@ -88,14 +88,7 @@ export class Fields {
 
   /** The sale with these fields. Nothing if it is of nothing: a trial, or a coupon of 100 %. */
   sale(
-    at: {
-      id: Path;
-      amount: string;
-      currency: string;
-      email?: Path;
-      customer?: Path;
-      affiliate?: string;
-    },
+    at: { id: Path; amount: string; currency: string; email?: Path; customer?: Path; affiliate?: string },
     more: { paymentId?: string; currency?: string } = {},
   ): Sale | undefined {
     const { paymentId = this.id(at.id), currency = this.currency(at.currency) } = more;

@@ -21,7 +21,8 @@ const LONGEST: Partial<Record<Gateway, number>> = {
 /**
  * Writes a snapshot for a gateway's metadata, whose events give it back as the sale's
  * `attribution`. One key, `affiliate`, with the snapshot's JSON; none if the snapshot has no ids.
- * PayPal has one text instead: `custom_id: metadata(snapshot, "paypal").affiliate`.
+ * PayPal has one text instead, with shorter names, so that the ids of `onClick` fit into a
+ * subscription's: `custom_id: metadata(snapshot, "paypal").affiliate`.
  *
  * @param gateway Whose limit of length. Default: Stripe's, 500 characters.
  * @throws AffiliateError `ERR_AFFILIATE_GATEWAY` if it is longer than that gateway allows: keep the
@@ -40,7 +41,9 @@ export function metadata(
 ): Record<string, string> {
   const { clickId, sessionId } = snapshot ?? {};
   if (!clickId && !sessionId) return {};
-  const affiliate = JSON.stringify({ clickId: clickId || undefined, sessionId: sessionId || undefined });
+  const ids = { clickId: clickId || undefined, sessionId: sessionId || undefined };
+  const short = { c: ids.clickId, s: ids.sessionId };
+  const affiliate = JSON.stringify(gateway === "paypal" ? short : ids);
   const longest = LONGEST[gateway] ?? Number.POSITIVE_INFINITY;
   if (affiliate.length > longest)
     throw gatewayError(
@@ -53,7 +56,7 @@ export function metadata(
 export function attributionIn(text: unknown): Snapshot | undefined {
   if (typeof text !== "string" || !text.startsWith("{")) return undefined;
   try {
-    const { clickId, sessionId } = JSON.parse(text) as Record<string, unknown>;
+    const { c, s, clickId = c, sessionId = s } = JSON.parse(text) as Record<string, unknown>;
     const isId = (id: unknown) => id === undefined || typeof id === "string";
     if (!isId(clickId) || !isId(sessionId) || (clickId ?? sessionId) === undefined) return undefined;
     return JSON.parse(JSON.stringify({ clickId, sessionId }));

@@ -8,7 +8,7 @@ import type { Told } from "./told.js";
  * | event | gives |
  * | --- | --- |
  * | `payment.captured` | a sale, of one-off payments and subscriptions |
- * | `refund.processed` | a refund, with the sum so far |
+ * | `refund.processed`, of a captured payment | a refund, with the sum so far |
  * | `payment.dispute.created` | a refund with `isDispute` |
  *
  * The id is the payment's, `pay_…`. The metadata is `notes`.
@@ -22,6 +22,8 @@ export function razorpay(given: unknown): Told {
       return payment.sale({ ...PAYMENT, email: hasEmail ? "email" : [] });
     }
     case "refund.processed": {
+      // Razorpay refunds what was authorised, and not captured in time.
+      if (payment.get("captured") === false) return undefined;
       const hasSum = payment.get("amount_refunded") !== undefined;
       return event.at("payload").refund(REFUND, {
         isFull: hasSum ? payment.get("refund_status") === "full" : undefined,

@@ -61,7 +61,7 @@ export function refundOf(
 
 /** What all refunds of one payment come to. */
 export interface Refunded {
-  /** What went back, in major units of the payment's currency; disputes apart. */
+  /** What went back, in major units; disputes apart. With a tip, more may have: no more than was reported. */
   readonly amount: number;
   /** Whether nothing of the payment is left. */
   readonly isFull: boolean;
@@ -87,5 +87,5 @@ export function refunded(payment: Sale["payment"], refunds: Iterable<Refund>): R
   // No currency has more than three decimals; the rest is binary noise.
   const amount = Number(Math.max(soFar, sum).toFixed(3));
   isFull ||= amount >= payment.leadValue;
-  return { amount: isFull ? Math.max(amount, payment.leadValue) : amount, isFull, isDisputed };
+  return { amount: isFull ? payment.leadValue : amount, isFull, isDisputed };
 }

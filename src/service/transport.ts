@@ -139,11 +139,7 @@ function requestFor(
   return {
     method,
     path: prefix + path,
-    headers: {
-      "content-type": body && "application/json",
-      "idempotency-key": idempotencyKey,
-      ...headers,
-    },
+    headers: { "content-type": body && "application/json", "idempotency-key": idempotencyKey, ...headers },
     body: body ? JSON.stringify(body) : null,
   };
 }

@@ -17,8 +17,8 @@ const NOTHING = { queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, 
 
 /**
  * An outbox for a host's tests, without service or SQLite. An event that is in `events` already is
- * a `duplicate`, as in any other outbox. `cancelPayment` and `erase` remove events. `flush()` does
- * not wait. A `transaction` counts as committed.
+ * a `duplicate`, as in any other outbox. `cancelPayment` and `erase` remove events, and their ids
+ * with them. `flush()` does not wait. A `transaction` counts as committed.
  *
  * @example
  * ```js

@@ -32,13 +32,7 @@ async function shopWith(options: Parameters<typeof startShop>[0] = {}) {
   tracker.on("dropped", (notice) => dropped.push(notice));
   app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));
   app.post("/", tracker.onPayment(returning(payment)));
-  return {
-    ...shop,
-    lines,
-    dropped,
-    visitor: browser(app),
-    referred: () => referred(app),
-  };
+  return { ...shop, lines, dropped, visitor: browser(app), referred: () => referred(app) };
 }
 type Shop = Awaited<ReturnType<typeof shopWith>>;
 type Scenario = (shop: Shop) => PromiseLike<unknown>;

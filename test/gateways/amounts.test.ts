@@ -1,5 +1,5 @@
 import { AffiliateError } from "express-affiliate";
-import { majorUnits, metadata } from "express-affiliate/gateways";
+import { majorUnits, metadata, paypal } from "express-affiliate/gateways";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { forAny } from "../helpers/for-any.js";
@@ -77,6 +77,14 @@ describe("metadata", () => {
       expect(metadata(nobody)).toEqual({});
   });
 
+  it("fits into the 127 characters of a PayPal subscription's `custom_id`, with the longest ids of `onClick`", () => {
+    const ids = { clickId: "c".repeat(60), sessionId: `svc-${"s".repeat(36)}` };
+    const custom = metadata(ids, "paypal").affiliate as string;
+    expect(custom.length).toBeLessThanOrEqual(127);
+    const resource = { id: "S1", amount: { total: "1.00", currency: "EUR" }, custom };
+    expect(paypal({ event_type: "PAYMENT.SALE.COMPLETED", resource })).toMatchObject({ attribution: ids });
+  });
+
   it.each([
     ["stripe", 500],
     ["paypal", 255],
@@ -85,7 +93,8 @@ describe("metadata", () => {
     ["razorpay", 256],
     ["adyen", 80],
   ] as const)("has as many characters as %s takes, %s, or is an error", (gateway, longest) => {
-    const sessionId = "s".repeat(longest - '{"sessionId":""}'.length);
+    const rest = (metadata({ sessionId: "s" }, gateway).affiliate as string).length - 1;
+    const sessionId = "s".repeat(longest - rest);
     expect(metadata({ sessionId }, gateway).affiliate).toHaveLength(longest);
     expect(() => metadata({ sessionId: `${sessionId}s` }, gateway)).toThrow(
       `affiliate: ${gateway}: metadata: \`affiliate\` must have at most ${longest} characters, got ${longest + 1}`,

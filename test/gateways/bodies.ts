@@ -288,12 +288,7 @@ export const bodies: Record<Gateway, Bodies> = {
       }),
     dispute: ({ id, minor, currency = "EUR" }) => ({
       kind: "dispute_opened",
-      dispute: {
-        id: "d1",
-        amountDisputed: decimal(minor),
-        currencyIsoCode: currency,
-        transaction: { id },
-      },
+      dispute: { id: "d1", amountDisputed: decimal(minor), currencyIsoCode: currency, transaction: { id } },
     }),
     notTaken: [
       ...["authorized", "processor_declined", "failed", "settlement_declined"].map((status) =>
@@ -322,12 +317,7 @@ export const bodies: Record<Gateway, Bodies> = {
     sale: (paid) => razorpay.event("payment.captured", { payment: razorpay.payment(paid) }),
     refund: (paid, { nth, minor, soFar }) =>
       razorpay.event("refund.processed", {
-        refund: {
-          id: `rfnd_${nth}`,
-          amount: minor,
-          currency: paid.currency ?? "EUR",
-          payment_id: paid.id,
-        },
+        refund: { id: `rfnd_${nth}`, amount: minor, currency: paid.currency ?? "EUR", payment_id: paid.id },
         payment: razorpay.payment(paid, {
           amount_refunded: soFar,
           refund_status: soFar === paid.minor ? "full" : "partial",
@@ -337,8 +327,8 @@ export const bodies: Record<Gateway, Bodies> = {
       razorpay.event("payment.dispute.created", {
         dispute: { id: "disp_1", payment_id: id, amount: minor, currency },
       }),
-    notTaken: ["payment.authorized", "payment.failed", "refund.created"].map((event) =>
-      razorpay.event(event, { payment: razorpay.payment(paid) }),
+    notTaken: ["payment.authorized", "payment.failed", "refund.created", "refund.processed"].map((event) =>
+      razorpay.event(event, { payment: razorpay.payment(paid, { captured: false }) }),
     ),
     fields: {
       type: "event",

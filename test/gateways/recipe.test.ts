@@ -78,10 +78,12 @@ describe.each(eachExpress)("$name: the recipe", ({ express }) => {
     expect(tracker.stats().queued).toBe(0);
   });
 
-  it("answers 500 if the payment was not stored, so that the webhook comes again", async () => {
+  it("answers 500 if the payment was not stored, or in memory alone, so that the webhook comes again", async () => {
     const { post, tracker } = await start();
     await tracker.close();
     expect(await post(sold())).toBe(500);
+    const failing = await start({ outbox: { ...memoryOutbox(), add: async () => "in-memory" } });
+    expect(await failing.post(sold())).toBe(500);
   });
 });
 
@@ -144,6 +146,8 @@ describe("the recipe", () => {
   it("reports nothing of a customer who has ids in neither", async () => {
     const { post, users, tracker, corrections } = await startShop();
     users.set("cus_1", { ...ada, affiliate: null });
+    expect(await post(sold())).toBe(204);
+    users.set("cus_1", ada); // an affiliate brought them later
     expect(await post(sold())).toBe(204);
     expect(await post(returned(500))).toBe(204);
     expect(tracker.stats()).toMatchObject({ queued: 0, skipped: { "no-attribution": 1 } });

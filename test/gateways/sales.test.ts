@@ -28,11 +28,7 @@ describe.each(everyGateway)("%s", (gateway) => {
   it("gives a sale, with what the event has and without what it lacks", () => {
     expect(read(sale(paid))).toEqual({
       type: "payment",
-      payment: {
-        paymentId,
-        leadValue: 19.9,
-        ...(!lacks.includes("email") && { customerEmail: paid.email }),
-      },
+      payment: { paymentId, leadValue: 19.9, ...(!lacks.includes("email") && { customerEmail: paid.email }) },
       currency: "EUR",
       customerId: "cus_1",
       ...(!lacks.includes("affiliate") && { attribution: snapshot }),
@@ -63,13 +59,7 @@ describe.each(everyGateway)("%s", (gateway) => {
 
   it.skipIf(!dispute)("gives a dispute as a refund that may be won back", () => {
     const told = read((dispute as NonNullable<typeof dispute>)(paid));
-    expect(told).toMatchObject({
-      type: "refund",
-      paymentId,
-      isDispute: true,
-      amount: 19.9,
-      currency: "EUR",
-    });
+    expect(told).toMatchObject({ type: "refund", paymentId, isDispute: true, amount: 19.9, currency: "EUR" });
   });
 
   it.skipIf(inMajorUnits.includes(gateway))("counts in the currency's own decimals", () => {
@@ -240,6 +230,7 @@ describe("mollie", () => {
     expect(sumOf(both)).toEqual({ amount: 80, isFull: false, isDisputed: true });
     expect(sumOf(told("0.00", "20.00"), both)).toEqual({ amount: 80, isFull: false, isDisputed: true });
     expect(sumOf(told("0.00", "100.00"))).toEqual({ amount: 0, isFull: false, isDisputed: true });
+    expect(sumOf(told("120.00", "0.00"))).toEqual({ amount: 100, isFull: true, isDisputed: false });
     expect(sumOf(told("100.00", "20.00"))).toEqual({ amount: 100, isFull: true, isDisputed: true });
   });
 

@@ -31,9 +31,14 @@ const PLAIN = { rowsAsArray: false, nestTables: false, typeCast: true };
 export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate: boolean }): Database {
   const { prefix } = options;
   const problems = problemsOf(prefix);
+  /** The database with the tables, before their names: a host may `use` another one on any connection. */
+  let home = "";
+  const placed = (text: string) => text.replaceAll(`\`${prefix}`, (name) => home + name);
 
   async function checkPacket({ rows }: Statements): Promise<void> {
-    const [{ packet }] = await rows("select @@max_allowed_packet as packet");
+    const asked = "@@max_allowed_packet as packet, concat('`', replace(database(), '`', '``'), '`.') as home";
+    const [{ packet, home: found }] = await rows(`select ${asked}`);
+    home ||= found ?? "";
     if (packet >= LEAST_PACKET) return;
     throw problems.problem(
       "ERR_AFFILIATE_MYSQL_PACKET",
@@ -47,8 +52,10 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
       words: wordsOf(prefix),
       async lend() {
         const connection = await pool.getConnection();
-        const run = async (...[text, values]: Parameters<Statements["rows"]>) =>
-          (await connection.query({ sql: withValues(text, values), ...PLAIN }))[0];
+        const run = async (...[text, values]: Parameters<Statements["rows"]>) => {
+          const asked = connection.query({ sql: withValues(placed(text), values), ...PLAIN });
+          return (await asked.catch(withoutStatement))[0];
+        };
         return {
           on: { rows: run, write: async (...asked) => (await run(...asked)).affectedRows },
           giveBack: (isBroken) => (isBroken ? connection.destroy() : connection.release()),
@@ -82,7 +89,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
         await on.rows(`select release_lock(${lock})`);
       },
       statementsTo: (version) => migrationTo(version, prefix),
-      insertWithin,
+      insertWithin: (transaction, row, ready) => insertWithin(transaction, row, { placed, ready }),
       cautionsOf,
       hasEnded,
       isDeadlock: (error) => errnoOf(error) === DEADLOCK,
@@ -92,13 +99,17 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
   );
 }
 
+/** The text has customers' addresses, and a host may log the error. */
+function withoutStatement(error: { sql?: string }): never {
+  delete error.sql;
+  throw error;
+}
+
 /**
  * After a read, if the host has turned `autocommit` off. Not by a commit: the host may have given the
  * connection back in the middle of a transaction.
  */
-async function endSnapshot({ write }: Statements): Promise<void> {
-  await write("rollback");
-}
+const endSnapshot = ({ write }: Statements) => write("rollback");
 
 async function versionIn(on: Statements, prefix: string): Promise<number> {
   try {

@@ -51,13 +51,14 @@ export function createTable({ name, columns, indexes }: Table, words: Words): st
  */
 export function withValues(text: string, values: readonly Value[] = []): string {
   let nth = 0;
-  return text.replaceAll("?", () => literal(values[nth++] ?? null));
+  return text.replaceAll(/\?|''/g, (found) => literal(found === "?" ? (values[nth++] ?? null) : ""));
 }
 
 function literal(value: Value): string {
   if (value === null) return "null";
   if (typeof value === "number") return value < 0 ? `(${value})` : String(value);
-  const isPlain = /^[ !"#%&(->@-[\]-~]*$/.test(value);
+  // Not '', which is null with `sql_mode` EMPTY_STRING_IS_NULL.
+  const isPlain = /^[ !"#%&(->@-[\]-~]+$/.test(value);
   return isPlain ? `_ascii'${value}'` : `_ascii x'${Buffer.from(value, "latin1").toString("hex")}'`;
 }
 

@@ -33,7 +33,7 @@ const YOUNGER_TABLE = 1412;
 export async function insertWithin(
   transaction: unknown,
   { known, insert }: { known: Statement; insert: Statement },
-  ready: Database["ready"],
+  { placed, ready }: Pick<Database, "ready"> & { placed(text: string): string },
 ): Promise<boolean> {
   if (!isTransaction(transaction)) {
     throw refusal(
@@ -42,8 +42,8 @@ export async function insertWithin(
   }
   try {
     // A failed insert would lock the existing row until the transaction ends.
-    if (await isKnown(transaction, withValues(known.text, known.values), ready)) return false;
-    await transaction.query(withValues(insert.text, insert.values));
+    if (await isKnown(transaction, withValues(placed(known.text), known.values), ready)) return false;
+    await transaction.query(withValues(placed(insert.text), insert.values));
     return true;
   } catch (error) {
     const { number, words } = saidIn(error);

@@ -45,20 +45,21 @@ export function createShop({
     const { payment, currency, customerId, attribution } = sale;
     if (sales.has(payment.paymentId)) return correct(payment.paymentId);
     const user = users.get(customerId); // the gateway's id (cus_…), not yours
-    if (customerId && !user && !attribution) unlinked.set(payment.paymentId, sale);
+    const isUnlinked = customerId && !user && !attribution;
+    if (isUnlinked) unlinked.set(payment.paymentId, sale);
     const [leadValue, notBefore] = [inEuros(payment.leadValue, currency), new Date(Date.now() + WINDOW_MS)];
     const paid = { ...payment, leadValue, notBefore, ...(user && { customerEmail: user.email }) };
     const ids = user?.affiliate?.clickId || user?.affiliate?.sessionId ? user.affiliate : attribution;
     const receipt = await tracker.trackPayment(paid, ids);
     if (receipt.reason === "invalid") invalid.set(payment.paymentId, sale);
-    else if (receipt.outcome === "rejected") return 500;
-    if (receipt.id) sales.set(payment.paymentId, { ...sale, receiptId: receipt.id });
+    else if (receipt.reason && receipt.outcome !== "skipped") return 500;
+    if (!isUnlinked) sales.set(payment.paymentId, { ...sale, receiptId: receipt.id });
     return correct(payment.paymentId);
   }
 
   async function correct(paymentId) {
     const [sale, all] = [sales.get(paymentId), refunds.get(paymentId)];
-    if (!sale || !all) return 204;
+    if (!sale?.receiptId || !all) return 204;
     const back = refunded(sale.payment, all);
     const isWithdrawn =
       corrections.get(paymentId)?.isWithdrawn ||

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { mysqlMigrations, mysqlOutbox } from "express-affiliate/mysql";
 import { expect, test } from "vitest";
 import { sample } from "../../contract/samples.js";
@@ -51,7 +52,7 @@ describeWithMariaDbServer("mysqlOutbox", (database) => {
       "no backslash escapes": "set sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,PIPES_AS_CONCAT'",
       "no strictness": "set sql_mode = ''",
       ansi: "set sql_mode = 'ANSI'",
-      oracle: "set sql_mode = 'ORACLE'",
+      oracle: "set sql_mode = 'ORACLE,EMPTY_STRING_IS_NULL,STRICT_ALL_TABLES'",
       traditional:
         "set sql_mode = 'TRADITIONAL,ONLY_FULL_GROUP_BY,HIGH_NOT_PRECEDENCE,NO_UNSIGNED_SUBTRACTION'",
       latin1: "set names latin1",
@@ -86,6 +87,22 @@ describeWithMariaDbServer("mysqlOutbox", (database) => {
     await outbox.look();
     expect(await outbox.add(sample("payment"))).toBe("queued");
     expect(await sql("select id from orders")).toEqual([]);
+  });
+
+  test("finds its tables on a connection on which the host has chosen another database", async () => {
+    await sql("create database `tenant``1`");
+    const pool = database.pool({ connectionLimit: 1 });
+    await using stage = await Stage.open(() => create({ pool }));
+    const client = await pool.getConnection();
+    await client.query("use `tenant``1`");
+    await client.beginTransaction();
+    expect(await stage.outbox.add(sample("payment"), { transaction: client })).toBe("queued");
+    await client.commit();
+    client.release();
+
+    stage.start();
+    await stage.delivery.deliverNext();
+    expect(await sql("show tables from `tenant``1`")).toEqual([]);
   });
 
   test("reads its rows in a pool that gives them in another shape", async () => {
@@ -127,6 +144,15 @@ describeWithMariaDbServer("mysqlOutbox", (database) => {
     ).toEqual([
       { visitor: "", alias: null, alias_2: null, data: "", amount: null, history: null, death: null },
     ]);
+  });
+
+  test("no error tells a customer's address by the text of the statement that failed", async () => {
+    const outbox = await create();
+    await sql("alter table $prefixevents add constraint nothing check (data = '')");
+    await outbox.add(sample("payment"));
+    const error = await outbox.erase({ clickId: "c1" }).catch(inspect);
+    expect(error).toMatch(/`nothing` failed/);
+    expect(error).not.toMatch(/@shop/);
   });
 
   test("leaves no lock and no transaction behind", async () => {

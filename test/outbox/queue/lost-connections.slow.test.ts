@@ -27,7 +27,7 @@ const WHENS: readonly When[] = ["before", "after"];
 
 /** Texts in the statements that store an event, claim it, and settle it in each way. */
 const STATEMENTS = [
-  ...["with n (name)", "e.report", "due_at = case when", "as step, ''", "set turn = 101"],
+  ...["with n (name)", "e.report", "due_at = case when", " as step, ", "set turn = 101"],
   ...[
     "order by visitor",
     `state = ${DONE}`,
