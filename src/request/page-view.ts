@@ -34,10 +34,7 @@ const PURPOSES = ["sec-purpose", "purpose", "x-moz", "x-purpose"];
 export function isLoadedAhead({ headers }: Request): boolean {
   // A script may set a purpose, but not `Sec-Purpose`. No browser opens what a script fetches.
   if (headers["sec-fetch-mode"] === "cors" && headers["sec-purpose"] === undefined) return false;
-  return PURPOSES.some((name) => {
-    const purpose = headers[name];
-    return (
-      purpose !== undefined && /\bpre(fetch|render|view)\b/i.test(String(purpose).slice(0, LONGEST_HEADER))
-    );
-  });
+  return PURPOSES.some((name) =>
+    /\bpre(fetch|render|view)\b/i.test(String(headers[name]).slice(0, LONGEST_HEADER)),
+  );
 }

@@ -5,6 +5,8 @@ import { OutboxError } from "../../../shared/errors.js";
 const OTHERS_RIGHTS = 0o077;
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
+/** Of opening a file that changes. Some file systems give a file another number at each look. */
+export const MOST_TRIES = 10;
 
 /** `undefined` if nothing is there, or a directory above is missing: Node 20 throws for that. */
 export function statIfThere(path: string): Stats | undefined {

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { OutboxError } from "../../../shared/errors.js";
 import { harmless } from "../../../shared/harmless.js";
 import { NEWEST_VERSION } from "../../queue/tables.js";
-import { makeDirectory, protectDirectory, protectFiles, statIfThere } from "./access.js";
+import { MOST_TRIES, makeDirectory, protectDirectory, protectFiles, statIfThere } from "./access.js";
 import { migrations } from "./dialect.js";
 import { type Database, failureOf, openDatabase, transactionsOf, whenFree } from "./sqlite.js";
 
@@ -38,11 +38,17 @@ export type OpenFile = ReturnType<typeof openChecked>;
  * @throws OutboxError, or what SQLite and the file system throw.
  */
 export function openFile(path: string, options: FileOptions) {
-  makeDirectory(dirname(path));
-  protectDirectory(path);
-  create(path);
-  protectFiles(path);
-  return openChecked(path, options, (db) => removeLogOfAnother(db, path));
+  for (let tries = 1; ; tries++) {
+    makeDirectory(dirname(path));
+    protectDirectory(path);
+    create(path);
+    protectFiles(path);
+    const file = openChecked(path, options, (db) => removeLogOfAnother(db, path));
+    if (tries === MOST_TRIES || file.isCurrent()) return file;
+    // Another one was put in its place meanwhile.
+    file.removeLog();
+    file.close();
+  }
 }
 
 /**
@@ -75,6 +81,8 @@ function openChecked(path: string, options: FileOptions, check: (db: Database) =
   const { version } = nowhere.prepare("select sqlite_version() as version").get();
   nowhere.close();
   const isShareable = version.localeCompare(shareableFrom, "en", { numeric: true }) >= 0;
+  // Before it is opened: a file that comes to its place meanwhile must not be taken for it.
+  const isCurrent = watch(path);
   const db = openDatabase(engine, path);
   try {
     if (!isShareable) db.exec("pragma locking_mode = exclusive");
@@ -96,7 +104,6 @@ function openChecked(path: string, options: FileOptions, check: (db: Database) =
       { cause: error },
     );
   }
-  const isCurrent = watch(path);
   const beside = BESIDE.map((suffix) => ({ file: path + suffix, isUnchanged: watch(path + suffix) }));
   return {
     db,

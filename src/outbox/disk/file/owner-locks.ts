@@ -1,14 +1,12 @@
 import { closeSync, fstatSync, openSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { harmless } from "../../../shared/harmless.js";
-import { statIfThere } from "./access.js";
+import { MOST_TRIES, statIfThere } from "./access.js";
 import { type Database, failureOf, openDatabase, whenFree } from "./sqlite.js";
 
 const SUFFIX = ".owner-";
 // The thread before this one may still be ending.
 const PATIENCE_MS = 1_000;
-// Some file systems give a file another number at each look.
-const MOST_TRIES = 10;
 
 export type OwnerLocks = ReturnType<typeof createOwnerLocks>;
 
@@ -60,11 +58,7 @@ export function createOwnerLocks(path: string, { engine, owner: self }: { engine
 
   /** Removes its file while no process can take the lock. Windows may remove no open file. */
   function drop(taken: Database, owner: string): void {
-    const remove = () =>
-      harmless(() => {
-        rmSync(pathOf(owner), { force: true });
-        return true;
-      });
+    const remove = () => harmless(() => rmSync(pathOf(owner), { force: true }) === undefined);
     const isRemoved = remove();
     taken.close();
     // Not otherwise: by now the file may be that of its process's next thread.

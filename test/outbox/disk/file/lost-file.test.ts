@@ -116,8 +116,7 @@ test("the disk outbox settles what it had claimed before the file was deleted, a
 async function backupWith(...events: readonly OutboxEvent[]): Promise<(directory: string) => void> {
   const disk = openDisk(scratchDirectory());
   await disk.append(...events);
-  disk.db.exec("pragma wal_checkpoint(truncate)");
-  disk.close();
+  closeWhole(disk);
   return (directory) => {
     copyFileSync(disk.path, join(directory, "restored"));
     renameSync(join(directory, "restored"), join(directory, "outbox.db"));
@@ -216,6 +215,15 @@ function closeWhole({ db, close }: Disk): void {
   close();
 }
 
+/** Returns the path of a file that is damaged in its middle. */
+async function damagedIn(directory: string): Promise<string> {
+  const disk = openDisk(directory);
+  await disk.append(...someOf("payment", 400));
+  closeWhole(disk);
+  overwrite(disk.path, 2 * 4_096, 100 * 4_096);
+  return disk.path;
+}
+
 function keeperOf(directory: string) {
   const limits = { maxBytes: 2 ** 26, maxDeadLetters: 10, rememberMs: 60_000, leaseMs: 60_000 };
   return createFileKeeper({ path: join(directory, "outbox.db"), engine, owner: "me", ...limits } as never);
@@ -254,16 +262,7 @@ test("the disk outbox keeps the file that was put in the place of a damaged one,
 
 test.each([
   ["garbage", (path: string) => writeFileSync(path, "x".repeat(8_192))],
-  [
-    "a damaged backup",
-    async (path: string) => {
-      const backup = openDisk(scratchDirectory());
-      await backup.append(...someOf("payment", 400));
-      closeWhole(backup);
-      overwrite(backup.path, 2 * 4_096, 100 * 4_096);
-      renameSync(backup.path, path);
-    },
-  ],
+  ["a damaged backup", async (path: string) => renameSync(await damagedIn(scratchDirectory()), path)],
 ])("the disk outbox saves what it has if %s was put in its file's place", async (_what, put) => {
   const directory = scratchDirectory();
   const keeper = keeperOf(directory);
@@ -303,15 +302,7 @@ test("the disk outbox takes a deleted file's log for no other file's", async () 
 });
 
 test.each([
-  {
-    what: "is damaged in its middle",
-    async make(directory: string) {
-      const disk = openDisk(directory);
-      await disk.append(...someOf("payment", 400));
-      closeWhole(disk);
-      overwrite(disk.path, 2 * 4_096, 100 * 4_096);
-    },
-  },
+  { what: "is damaged in its middle", make: damagedIn },
   {
     what: "is no database",
     make: (directory: string) => writeFileSync(join(directory, "outbox.db"), "no database".repeat(1_000)),
@@ -342,7 +333,6 @@ test("a verdict of an event whose file is gone ends no event that has its number
 
   await disk.settle(delivered, DELIVERED);
   await disk.settle(dead, REJECTED);
-
   expect(await disk.claim(3)).toHaveLength(2);
 });
 

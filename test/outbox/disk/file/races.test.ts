@@ -1,11 +1,11 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test, vi } from "vitest";
 import { setAside } from "../../../../src/outbox/disk/file/file.js";
 import { createOwnerLocks } from "../../../../src/outbox/disk/file/owner-locks.js";
 import { sample } from "../../../contract/samples.js";
-import { diskOf, engine } from "../../../helpers/disk-store.js";
+import { diskOf, engine, openDisk } from "../../../helpers/disk-store.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 
 /** Each is called once: before the next lock or removal, and after the next call of the file system. */
@@ -85,4 +85,14 @@ test("the disk outbox leaves the log alone of a file that another process makes 
   expect(await storing[1]).toEqual(["queued"]);
   expect(await diskOf({ owner: "fourth" }, directory).append(second)).toEqual(["duplicate"]);
   expect(existsSync(`${aside}-wal`)).toBe(true);
+});
+
+test("the disk outbox opens the file that is at its path when another one comes there meanwhile", async () => {
+  const [backup, directory, payment] = [openDisk(scratchDirectory()), scratchDirectory(), sample("payment")];
+  await backup.append(payment);
+  backup.db.exec("pragma wal_checkpoint(truncate)");
+  backup.close();
+  beforeLock.push(() => renameSync(backup.path, join(directory, "outbox.db")));
+  expect(await diskOf({ owner: "one" }, directory).append(payment)).toEqual(["duplicate"]);
+  expect((await diskOf({ owner: "other" }, directory).counts()).queued).toBe(1);
 });
