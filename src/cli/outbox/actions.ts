@@ -127,11 +127,18 @@ export const discard: Action = async ({ deadLetters }, { words, all, filter, ask
   return { json: { discarded: done, notFound }, lines: linesOf(done, says, notFound) };
 };
 
+/** How many dead letters one transaction of a file is about. */
+export const TOGETHER = 20;
+
 async function applyTo(words: readonly string[], apply: (id: string) => Promise<boolean>) {
-  const ids = new Set(words);
+  const ids = [...new Set(words)];
   const notFound: string[] = [];
-  for (const id of ids) if (!(await apply(id))) notFound.push(id);
-  return { done: ids.size - notFound.length, notFound };
+  for (let nth = 0; nth < ids.length; nth += TOGETHER) {
+    const some = ids.slice(nth, nth + TOGETHER);
+    const done = await Promise.all(some.map(apply));
+    notFound.push(...some.filter((_, at) => !done[at]));
+  }
+  return { done: ids.length - notFound.length, notFound };
 }
 
 function linesOf(done: number, says: string, notFound: readonly string[], more: readonly Finding[] = []) {
