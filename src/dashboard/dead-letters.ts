@@ -33,10 +33,7 @@ export function wantedIn(url: string): Wanted {
   return data;
 }
 
-const filterIn = ({ kind, reason }: Wanted) => ({
-  ...(kind && { kind }),
-  ...(reason && { reason }),
-});
+const filterIn = ({ kind, reason }: Wanted) => ({ ...(kind && { kind }), ...(reason && { reason }) });
 
 const MOST = 100;
 

@@ -182,12 +182,8 @@ export function createJournal(parts: {
       if (event) end(event);
       const whose = event ? noticeOf(event) : hostId !== undefined && { hostId };
       emit("dropped", () => ({ ...whose, kind, reason, message: shown(message) }));
-      const name = event
-        ? nameOf(event)
-        : hostId === undefined
-          ? `a ${kind}`
-          : `the ${kind} ${JSON.stringify(hostId)}`;
-      const line = `${name} was dropped: ${message}`;
+      const named = hostId === undefined ? `a ${kind}` : `the ${kind} ${JSON.stringify(hostId)}`;
+      const line = `${event ? nameOf(event) : named} was dropped: ${message}`;
       // An accepted payment that is lost: each has a line of its own.
       if (event?.kind === "payment") log("error", line);
       else warn(`dropped ${kind}`, line, wordsOf(message));

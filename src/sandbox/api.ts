@@ -25,11 +25,7 @@ function createApi(service: Service, ledger: LedgerStore, { apiKey, requireKeyFo
     throw new Refused(401, "Invalid or missing API key.", { "www-authenticate": "Bearer" });
   }
 
-  function post(
-    req: IncomingMessage,
-    endpoint: Exclude<EndpointName, "status">,
-    body: Buffer | undefined,
-  ): Answer {
+  function post(req: IncomingMessage, endpoint: Exclude<EndpointName, "status">, body?: Buffer): Answer {
     const request = validated(endpoints[endpoint].request, parseJson(req, body));
     const key = idempotencyKeyOf(req) && `${endpoint} ${idempotencyKeyOf(req)}`;
     const earlier = key && ledger.answerTo(key);

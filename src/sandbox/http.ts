@@ -2,6 +2,8 @@ import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS
 import { isIP } from "node:net";
 import type { Duplex } from "node:stream";
 
+export type Handler = (req: IncomingMessage, res: ServerResponse) => void | Promise<void>;
+
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
@@ -71,9 +73,7 @@ export function send(
 }
 
 /** A handler whose errors are answered (§7), so that no request ends the process. */
-export function guarded(
-  handle: (req: IncomingMessage, res: ServerResponse) => Promise<void>,
-): RequestListener {
+export function guarded(handle: Handler): RequestListener {
   return async function handleGuarded(req, res) {
     try {
       await handle(req, res);

@@ -38,8 +38,6 @@ test("the command `sandbox` refuses values that are wrong, by name", async () =>
 
 test("the command `sandbox` says that the port is in use", async ({ sandbox }) => {
   const { port } = new URL(sandbox.url);
-  expect(await run(`--port ${port}`)).toMatchObject({
-    code: 1,
-    err: expect.stringContaining(`port ${port} is in use`),
-  });
+  const err = expect.stringContaining(`port ${port} is in use`);
+  expect(await run(`--port ${port}`)).toMatchObject({ code: 1, err });
 });

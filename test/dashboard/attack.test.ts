@@ -56,10 +56,7 @@ describe("another site's page, in an operator's browser", () => {
     ],
     ["from an origin that is none", { Origin: "127.0.0.1" }],
     ["from another port", { Origin: "http://shop.example:8080", Host: "shop.example" }],
-    [
-      "from a name that a proxy is told",
-      { Origin: "http://evil.example", "X-Forwarded-Host": "evil.example" },
-    ],
+    ["from a name a proxy is told", { Origin: "http://evil.example", "X-Forwarded-Host": "evil.example" }],
     ["from two sites", { "Sec-Fetch-Site": "same-origin, cross-site" }],
     ["from the address bar", { "Sec-Fetch-Site": "none" }],
     ["from a page that says nothing", {}],

@@ -47,9 +47,8 @@ test.for<[FaultMode, number]>([
   const code = await sendClick(sandbox).catch(causeCode);
   expect(code).toBe(mode === "garbage" ? "HTTPParserError" : "ECONNRESET");
   expect(sandbox.ledger.clicks()).toHaveLength(recorded);
-  expect(sandbox.ledger.requests()).toMatchObject([
-    { fault: mode, status: null, response: null, recordedClick: recorded || null },
-  ]);
+  const request = { fault: mode, status: null, response: null, recordedClick: recorded || null };
+  expect(sandbox.ledger.requests()).toMatchObject([request]);
 });
 
 test("a fault ends by itself when its time is up", async ({ sandbox }) => {

@@ -150,7 +150,7 @@ async function* checkOutbox(
     try {
       const counts = await outbox.look();
       yield well(`the ${outbox.name} outbox is there, and of this version`);
-      await outbox.checkWrites?.();
+      await outbox.checkWrites();
       yield well("it may be written to");
       yield* findingsOf(counts, clientId);
       if (showsLast) yield* lastEventsFound(await outbox.last(LAST));

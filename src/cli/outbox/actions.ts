@@ -21,8 +21,8 @@ export interface OpenOutbox
   last(limit: number): Promise<readonly LastEvent[]>;
   /** Of a directory: copies it into a new file. Resolves to the copy's bytes. */
   backup?(file: string): Promise<number>;
-  /** Of a database: rejects if it takes no writes from this user. Changes nothing. */
-  checkWrites?(): Promise<void>;
+  /** Rejects if this user may not write. Changes nothing. */
+  checkWrites(): Promise<void>;
   /** Of a database: which of its settings let it lose what it has committed. */
   cautions?(): Promise<readonly string[]>;
 }
@@ -127,19 +127,21 @@ export const discard: Action = async ({ deadLetters }, { words, all, filter, ask
   return { json: { discarded: done, notFound }, lines: linesOf(done, says, notFound) };
 };
 
+/** How many dead letters one transaction of a file is about. */
+export const TOGETHER = 20;
+
 async function applyTo(words: readonly string[], apply: (id: string) => Promise<boolean>) {
-  const ids = new Set(words);
+  const ids = [...new Set(words)];
   const notFound: string[] = [];
-  for (const id of ids) if (!(await apply(id))) notFound.push(id);
-  return { done: ids.size - notFound.length, notFound };
+  for (let nth = 0; nth < ids.length; nth += TOGETHER) {
+    const some = ids.slice(nth, nth + TOGETHER);
+    const done = await Promise.all(some.map(apply));
+    notFound.push(...some.filter((_, at) => !done[at]));
+  }
+  return { done: ids.length - notFound.length, notFound };
 }
 
-function linesOf(
-  done: number,
-  says: string,
-  notFound: readonly string[],
-  more: readonly Finding[] = [],
-): readonly Finding[] {
+function linesOf(done: number, says: string, notFound: readonly string[], more: readonly Finding[] = []) {
   const missing = notFound.map((id) => wrong(`there is no dead letter with the id ${id}`));
   const lines = [...(done > 0 ? [well(says)] : []), ...more, ...missing];
   return lines.length > 0 ? lines : [NO_LETTERS];

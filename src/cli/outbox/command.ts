@@ -154,11 +154,7 @@ function read(args: string[], { env, ask }: Terminal) {
   return { ...row, location, clientId, words, all, ask: asks ? ask : undefined, limit, filter, erase, json };
 }
 
-function oneOf<Word extends string>(
-  words: readonly Word[],
-  flag: string,
-  given: string | undefined,
-): Word | undefined {
+function oneOf<Word extends string>(words: readonly Word[], flag: string, given: string | undefined) {
   const found = words.find((word) => word === given);
   if (given === undefined || found) return found;
   throw new Error(`${flag} must be ${words.join(", ")}${didYouMean(given, words)}`);

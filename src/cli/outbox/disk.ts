@@ -19,13 +19,17 @@ import { type Call, callsThrough, storageOf } from "../../outbox/disk/store/call
 import { createStore, type Store } from "../../outbox/disk/store/store.js";
 import { REMEMBER_MS } from "../../outbox/option-types.js";
 import { eraseIn, personalDataIn } from "../../outbox/personal-data.js";
+import { inBatches } from "../../outbox/queue/batch.js";
 import { countsOf } from "../../outbox/queue/counts.js";
 import { Scope } from "../../outbox/queue/database.js";
 import { systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
 import { sleep } from "../../shared/real-timers.js";
-import type { OpenOutbox } from "./actions.js";
+import { type OpenOutbox, TOGETHER } from "./actions.js";
+
+// More than a host waits between two looks.
+const PAUSE_MS = 5;
 
 // The host's limits are unknown here, and not needed: a retried event takes its dead letter's
 // bytes. An id that is erased is kept for as long as a host's is by default.
@@ -59,22 +63,28 @@ export function openDisk(directory: string, clientId?: number): OpenOutbox {
     }
   }
 
-  async function run(call: Call) {
+  async function onceTakenIn<Result>(act: () => Result): Promise<Awaited<Result>> {
     try {
       await takenIn;
-      return await store.run([call]);
+      return await act();
     } catch (error) {
       throw inWords(error, path);
     }
   }
 
-  const calls = callsThrough(async (call) => (await run(call)).results[0]);
+  const calls = callsThrough(
+    inBatches((some: readonly Call[]) => {
+      const pass = onceTakenIn(() => store.run(some));
+      // Hosts ask for the lock every few milliseconds: without a pause they would get it by chance.
+      return pass.then(({ results }) => sleep(PAUSE_MS, results));
+    }, TOGETHER),
+  );
   const { deadLetters, personal } = storageOf(calls);
 
   return {
     name: "disk",
     async look() {
-      const { counts } = await run({ name: "count", args: [] });
+      const { counts } = await onceTakenIn(() => store.run([{ name: "count", args: [] }]));
       const damaged = readdirSync(folder).filter((name) => /^outbox\.db\.damaged-.*Z$/.test(name));
       const trouble = `a file was damaged, and the events in it are not sent: ${damaged.join(", ")}; inspect it, then remove it`;
       return { ...countsOf(counts, scope), ...(damaged.length > 0 && { trouble }) };
@@ -88,6 +98,8 @@ export function openDisk(directory: string, clientId?: number): OpenOutbox {
       return holdAll(calls.hold);
     },
     last: (limit) => calls.last(limit),
+    // To begin a transaction is no write: SQLite allows it in a file that it can only read.
+    checkWrites: () => onceTakenIn(() => file.db.exec("delete from events where 0 = 1")),
     async backup(target) {
       await takenIn;
       return copyInto(file.db, resolve(target));

@@ -49,10 +49,8 @@ export function valueIn(env: Readonly<Record<string, string | undefined>>, varia
 }
 
 /** Opens an existing outbox, for one client id or for all. @throws OutboxError */
-export function openOutboxAt(
-  { storage, where, schema, prefix }: OutboxLocation,
-  clientId?: number,
-): OpenOutbox {
+export function openOutboxAt(location: OutboxLocation, clientId?: number): OpenOutbox {
+  const { storage, where, schema, prefix } = location;
   if (storage === "disk") return openDisk(where, clientId);
   const outbox = storage === "mysql" ? openMysql(where, prefix) : openPostgres(where, schema);
   if (clientId !== undefined) outbox.bind(clientId);

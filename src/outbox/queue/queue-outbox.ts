@@ -15,6 +15,7 @@ import { type LastEvent, lastEventsIn } from "./last-events.js";
 import type { QueueClaim, Settlement } from "./leases.js";
 import type { ReadSqlOptions } from "./options.js";
 import { createQueue } from "./queue.js";
+import { checkWrites } from "./tables.js";
 
 /** An outbox in a database of the host's own. */
 export interface SqlOutbox extends Outbox {
@@ -29,7 +30,7 @@ export interface SqlOutbox extends Outbox {
   cautions(): Promise<readonly string[]>;
   /** @internal What became of the last events, newest report first. */
   last(limit: number): Promise<readonly LastEvent[]>;
-  /** @internal Rejects if the server takes no writes. Changes nothing. */
+  /** @internal Rejects if the server takes no writes from this user. Changes nothing. */
   checkWrites(): Promise<void>;
 }
 
@@ -203,7 +204,7 @@ export function createQueueOutbox(
     hold,
     cautions: database.cautions,
     last: (limit: number) => lastEventsIn(database, limit),
-    checkWrites: async () => void (await database.write(`delete from ${database.words.events} where 0 = 1`)),
+    checkWrites: () => checkWrites(database),
   });
 }
 

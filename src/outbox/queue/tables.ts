@@ -1,4 +1,4 @@
-import type { Words } from "./database.js";
+import type { Database, Words } from "./database.js";
 import { QUEUED } from "./rows.js";
 
 /**
@@ -83,6 +83,16 @@ export const TEXTS: ReadonlySet<string> = new Set(
     [...columns.matchAll(/\b(\w+) (?:TEXT|WORD|NAME)\b/g)].map(([, name = ""]) => name),
   ),
 );
+
+/** Rejects unless this user may insert, change and delete rows of events and queues. Changes none. */
+export async function checkWrites({ words, write }: Pick<Database, "words" | "write">): Promise<void> {
+  for (const { name, columns } of [EVENTS, QUEUES]) {
+    const names = [...columns.matchAll(/^ {2}(\w+) (?!SEQUENCE)[A-Z]/gm)].map(([, name]) => name).join();
+    await write(`insert into ${words[name]} (${names}) select ${names} from ${words[name]} where 0 = 1`);
+    await write(`update ${words[name]} set visitor = '' where 0 = 1`);
+    await write(`delete from ${words[name]} where 0 = 1`);
+  }
+}
 
 /** One value for each version, the first version first. */
 export function byVersion<T>(of: (version: number) => T): T[] {

@@ -4,7 +4,7 @@ import { pageOf, policy } from "../../browser/shell.js";
 import script from "../browser/inspector/main.js?script";
 import style from "../browser/inspector/style.css?raw";
 import type { Faults } from "../faults.js";
-import { parseJson, Refused, readBody, send, sendJson } from "../http.js";
+import { type Handler, parseJson, Refused, readBody, send, sendJson } from "../http.js";
 import type { RecordedRequest } from "../ledger/entries.js";
 import type { LedgerStore } from "../ledger/ledger.js";
 import { limitIn, stateOf } from "./state.js";
@@ -18,9 +18,7 @@ const headers = { "content-security-policy": policy };
 export function createInspector(ledger: LedgerStore, faults: Faults, about: () => object) {
   const visitors = recordVisitors(ledger);
   let changes = 0;
-  function onChange(): void {
-    changes += 1;
-  }
+  const onChange = () => void changes++;
   ledger.events.on("entry", onChange).on("clear", onChange);
 
   /** What the page shows; 304 if nothing has changed since its browser asked last. */
@@ -89,8 +87,6 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
 
   return { handle, sendLedger };
 }
-
-type Handler = (req: IncomingMessage, res: ServerResponse) => void | Promise<void>;
 
 const queryIn = (url: string) => new URLSearchParams(url.split("?")[1]);
 

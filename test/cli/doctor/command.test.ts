@@ -92,10 +92,8 @@ describe("doctor", () => {
     const { code, out } = await doctor([...address, "--api-key-env", "TRACKING_KEY", "--send-test-click"]);
     expect(code).toBe(0);
     const [click] = sandbox.ledger.clicks();
-    expect(click).toMatchObject({
-      affiliateReference: "express-affiliate-doctor",
-      source: "express-affiliate-doctor",
-    });
+    const name = "express-affiliate-doctor";
+    expect(click).toMatchObject({ affiliateReference: name, source: name });
     expect(out.at(-3)).toContain("the test click was taken for client id 1001");
     expect(out.at(-2)).toContain(`session ${click?.sessionId} is attributed to express-affiliate-doctor`);
   });
@@ -141,11 +139,7 @@ describe("doctor", () => {
       /the test click was not taken: 422 .*; is --client-id 7 right\?/,
     ],
     ["another server", () => nginx(200), /: 200 .*something else than the tracking service answers at http:/],
-    [
-      "a redirect",
-      () => nginx(302),
-      /: 302 .*it redirects to another address, and this package never follows/,
-    ],
+    ["a move", () => nginx(302), /: 302 .*it redirects to another address, and this package never follows/],
     ["a server that refuses", () => nginx(403), /: 403 .* is perhaps not the tracking service/],
     ["a wrong path", () => nginx(404), /: 404 .*\/status\/…: --base-url is what comes before \/api\/v1\//],
     ["a gateway's error", () => nginx(502), /: 502 .*the service, or a proxy in front of it, has a fault/],
@@ -169,16 +163,12 @@ describe("doctor", () => {
 
   it("prints each finding as it comes", async () => {
     let asked = 0;
-    const address = await startHttp(() => {
-      asked += 1;
-      return STATUS;
-    });
+    const address = await startHttp(() => ({ ...STATUS, asked: ++asked }));
     const askedBefore: Record<string, number> = {};
-    await doctor(address, {
-      stdout(line) {
-        askedBefore[line.slice(8, 30)] ??= asked;
-      },
-    });
+    const stdout = (line: string) => {
+      askedBefore[line.slice(8, 30)] ??= asked;
+    };
+    await doctor(address, { stdout });
     expect(Object.values(askedBefore).slice(0, 3)).toEqual([0, 1, 1]);
   });
 

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { diskOutbox } from "express-affiliate/disk";
 import { describe, expect, it } from "vitest";
 import { doctorCommand } from "../../../src/cli/doctor/command.js";
@@ -7,6 +8,7 @@ import { Stage } from "../../contract/stage.js";
 import { describeWithMariaDbServer } from "../../helpers/mysql.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
+import { outputOf, runNode, userProject } from "../../helpers/user-project.js";
 import { startSandbox } from "../../sandbox/helpers.js";
 import { runCommand } from "../helpers.js";
 
@@ -57,6 +59,22 @@ it("the doctor examines the service as well, and notes what waits for another", 
   );
   expect(out).toContainEqual(expect.stringMatching(/^note +1 event for client id 42$/));
 });
+
+it.skipIf(spawnSync("unshare", ["-mr", "true"]).status !== 0)(
+  "the doctor finds it wrong if the directory is on a read-only mount",
+  async () => {
+    const directory = scratchDirectory();
+    // Its log and index stay: without them SQLite could not even read.
+    await using stage = await Stage.open(() => diskOutbox({ directory }));
+    await stage.add(sample("payment"));
+    const mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"';
+    const by = ["unshare", "-mr", "sh", "-c", mount, directory];
+    const project = await userProject({}, ["@photostructure/sqlite"]);
+    const args = ["node_modules/express-affiliate/dist/cli.cjs", "doctor", "--outbox", directory];
+    const { stdout } = await outputOf(runNode(project, args, { by }));
+    expect(stdout).toContain("cannot be written (attempt to write a readonly database)");
+  },
+);
 
 const TIME = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`;
 
@@ -157,5 +175,20 @@ describeWithPostgres("an outbox in Postgres, to the doctor", (database) => {
     const { code, out } = await doctor(here("?options=-c%20default_transaction_read_only%3Don"));
     expect(out[1]).toMatch(/^WRONG +postgresOutbox: the server takes no writes/);
     expect(code).toBe(1);
+  });
+
+  it("may not be written to without each of its rights", async () => {
+    await (await database.create()).close();
+    const user = `user_of_${database.schema}`;
+    const where = here();
+    where[1] = database.cluster.connectionString.replace("postgres@", `${user}@`);
+    await database.sql(`create role ${user} login; grant usage on schema $t to ${user}`);
+    await database.sql(`grant select on all tables in schema $t to ${user}`);
+    const rights = ["insert", "update", "delete"].map((right) => `${right} on $t.`);
+    for (const right of [...rights.map((on) => `${on}events`), ...rights.map((on) => `${on}queues`)]) {
+      expect((await doctor(where)).out[1]).toMatch(/^WRONG +postgresOutbox: .* lacks a right .*TABLE/i);
+      await database.sql(`grant ${right} to ${user}`);
+    }
+    expect((await doctor(where)).out[1]).toBe("ok      it may be written to");
   });
 });

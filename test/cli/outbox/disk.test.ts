@@ -168,6 +168,23 @@ describe("discard", () => {
   });
 });
 
+test("a host can write while the command discards many", async () => {
+  const directory = await directoryWith({ dead: Array.from({ length: 50 }, () => sample("click")) });
+  const host = openDisk(directory);
+  onTestFinished(host.close);
+  const seen = new Set<number>();
+  let isOver = false;
+  const discarded = outbox([directory, "discard", "--all", "--yes"]).finally(() => (isOver = true));
+  while (!isOver) {
+    await new Promise(setImmediate);
+    host.db.exec("begin immediate");
+    seen.add(host.db.prepare("select count(*) as dead from events where state = 8").get().dead);
+    host.db.exec("rollback");
+  }
+  expect((await discarded).out).toBe("ok      50 dead letters discarded");
+  expect([...seen]).toEqual([50, 30, 10, 0]);
+});
+
 describe("a directory's outbox", () => {
   it("is not made if it is missing, and neither is the directory", async () => {
     const empty = scratchDirectory();
