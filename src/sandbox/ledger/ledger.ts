@@ -70,8 +70,12 @@ const MOST_SAID = 20;
 
 /** What a request may leave out. */
 const CLICK = {
-  ...{ clickId: null, sessionId: null, clickedUrl: null, referrerUrl: null },
-  ...{ userAgent: null, source: null },
+  clickId: null,
+  sessionId: null,
+  clickedUrl: null,
+  referrerUrl: null,
+  userAgent: null,
+  source: null,
 };
 const LEAD = { clickId: null, sessionId: null, customerId: null, customerName: null, leadValue: null };
 
