@@ -53,7 +53,7 @@ export function createShop({
     const receipt = await tracker.trackPayment(paid, ids);
     if (receipt.reason === "invalid") invalid.set(payment.paymentId, sale);
     else if (receipt.reason && receipt.outcome !== "skipped") return 500;
-    if (!isUnlinked) sales.set(payment.paymentId, { ...sale, receiptId: receipt.id });
+    else if (!isUnlinked) sales.set(payment.paymentId, { ...sale, receiptId: receipt.id });
     return correct(payment.paymentId);
   }
 
