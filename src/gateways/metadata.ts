@@ -42,7 +42,7 @@ export function metadata(
   const { clickId, sessionId } = snapshot ?? {};
   if (!clickId && !sessionId) return {};
   const ids = { clickId: clickId || undefined, sessionId: sessionId || undefined };
-  const short = { c: ids.clickId, s: ids.sessionId };
+  const short = { aff: { c: ids.clickId, s: ids.sessionId } };
   const affiliate = JSON.stringify(gateway === "paypal" ? short : ids);
   const longest = LONGEST[gateway] ?? Number.POSITIVE_INFINITY;
   if (affiliate.length > longest)
@@ -56,7 +56,7 @@ export function metadata(
 export function attributionIn(text: unknown): Snapshot | undefined {
   if (typeof text !== "string" || !text.startsWith("{")) return undefined;
   try {
-    const { c, s, clickId = c, sessionId = s } = JSON.parse(text) as Record<string, unknown>;
+    const { aff, clickId = aff?.c, sessionId = aff?.s } = JSON.parse(text);
     const isId = (id: unknown) => id === undefined || typeof id === "string";
     if (!isId(clickId) || !isId(sessionId) || (clickId ?? sessionId) === undefined) return undefined;
     return JSON.parse(JSON.stringify({ clickId, sessionId }));

@@ -61,7 +61,7 @@ export function refundOf(
 
 /** What all refunds of one payment come to. */
 export interface Refunded {
-  /** What went back, in major units; disputes apart. With a tip, more may have: no more than was reported. */
+  /** What went back, in major units; disputes apart. At most the payment's own amount. */
   readonly amount: number;
   /** Whether nothing of the payment is left. */
   readonly isFull: boolean;

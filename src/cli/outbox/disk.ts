@@ -94,7 +94,7 @@ export function openDisk(directory: string, clientId?: number): OpenOutbox {
     erase: (person) => eraseIn(personal, person),
     async hold() {
       if (locks.running() > 0) throw hostRuns();
-      await calls.releaseAll();
+      await calls.queueAllDue();
       return holdAll(calls.hold);
     },
     last: (limit) => calls.last(limit),

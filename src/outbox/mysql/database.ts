@@ -31,14 +31,15 @@ const PLAIN = { rowsAsArray: false, nestTables: false, typeCast: true };
 export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate: boolean }): Database {
   const { prefix } = options;
   const problems = problemsOf(prefix);
-  /** The database with the tables, before their names: a host may `use` another one on any connection. */
+  /** The tables' database, before their names: a host may `use` another one on any connection. */
   let home = "";
   const placed = (text: string) => text.replaceAll(`\`${prefix}`, (name) => home + name);
 
   async function checkPacket({ rows }: Statements): Promise<void> {
     const asked = "@@max_allowed_packet as packet, concat('`', replace(database(), '`', '``'), '`.') as home";
     const [{ packet, home: found }] = await rows(`select ${asked}`);
-    home ||= found ?? "";
+    // `withValues` would change ' and ?, and a connection's character set other characters.
+    if (/^`[ -&(->@-~]+`\.$/.test(found)) home ||= found;
     if (packet >= LEAST_PACKET) return;
     throw problems.problem(
       "ERR_AFFILIATE_MYSQL_PACKET",
@@ -77,10 +78,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
         await on.write("start transaction");
         return restore;
       },
-      async versionIn(on) {
-        await checkPacket(on);
-        return versionIn(on, prefix);
-      },
+      versionIn: (on) => checkPacket(on).then(() => versionIn(on, prefix)),
       async alone(on, work) {
         const lock = `concat(left(database(), 16), ' ${prefix}')`;
         await on.rows(`select get_lock(${lock}, ${LOCK_S})`);

@@ -113,15 +113,15 @@ export function createEnqueue({ words }: Pick<Database, "words">, shedClicks: Sh
   const clicks = `select count(*) from ${events} o${words.byVisitorAndKind}
     where o.visitor = e.visitor and o.state = ${QUEUED} and o.kind = ${CLICK}`;
 
-  const isUrgent = `${given("urgency")} > ${old("urgency")}`;
+  const isMoreUrgent = `${given("urgency")} > ${old("urgency")}`;
   const isReady = `${old("turn")} not in (${RESTING}, ${CLAIMED})`;
   // `urgency` last: in MySQL, each assignment sees those before it.
   const orJoin = `${words.orUpdate}
     has_more = 1,
     place = case when ${given("place")} > ${old("place")} then ${given("place")} else ${old("place")} end,
-    due_at = case when ${isUrgent} and ${isReady} and ${old("tried")} = 0 then ${given("due_at")} else ${old("due_at")} end,
-    turn = case when ${isUrgent} and ${isReady} then ${rankInSql(given("urgency"), old("tried"), old("endpoint"))} else ${old("turn")} end,
-    urgency = case when ${isUrgent} then ${given("urgency")} else ${old("urgency")} end`;
+    due_at = case when ${isMoreUrgent} and ${isReady} and ${old("tried")} = 0 then ${given("due_at")} else ${old("due_at")} end,
+    turn = case when ${isMoreUrgent} and ${isReady} then ${rankInSql(given("urgency"), old("tried"), old("endpoint"))} else ${old("turn")} end,
+    urgency = case when ${isMoreUrgent} then ${given("urgency")} else ${old("urgency")} end`;
 
   const lookUp = forLength(
     (ids) => `select e.destination, e.id, e.seq, e.state, e.report,

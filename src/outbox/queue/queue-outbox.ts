@@ -41,7 +41,7 @@ const UPKEEP_MS = 60_000;
 const SOON_MS = 20;
 const SPACE_WITHIN_MS = 1_000;
 // How long a payment that is due waits at most for its place in the queue.
-const RELEASED_EVERY_MS = 1_000;
+const DUE_EVERY_MS = 1_000;
 const IS_BEHIND = new Error("an earlier event of the same visitor is being given its place");
 
 /**
@@ -158,7 +158,7 @@ export function createQueueOutbox(
       poll,
       again(clock, () => leaseMs / 3, queue.renew),
       again(clock, countAgainIn, counts.take),
-      again(clock, () => RELEASED_EVERY_MS, queue.releaseAll),
+      again(clock, () => DUE_EVERY_MS, queue.queueAllDue),
       again(clock, () => UPKEEP_MS, tellCautions),
       again(clock, () => UPKEEP_MS, queue.upkeep),
     ];
@@ -194,7 +194,7 @@ export function createQueueOutbox(
     // What hosts' transactions have committed may be scheduled: that shows once it has its place.
     await queue.placeNew();
     await counts.take();
-    await queue.releaseAll();
+    await queue.queueAllDue();
     const leased = await queue.leasedForMs();
     if (leased !== null) throw hostRuns(leased);
     return holdAll(queue.hold);

@@ -127,8 +127,8 @@ export function createQueue(
     return chores.areBehind(coming);
   }
 
-  /** Scheduled payments become due, whether or not anything may be sent. */
-  async function releaseAll(): Promise<void> {
+  /** Queues all scheduled payments that are due, whether or not anything may be sent. */
+  async function queueAllDue(): Promise<void> {
     while (counts.scheduled() > 0 && (await chores.queueDue()) > 0) wake();
   }
 
@@ -215,7 +215,7 @@ export function createQueue(
     underWay,
     settle,
     renew: leases.renew,
-    releaseAll,
+    queueAllDue,
     cancel,
     unanswered: createUnanswered(database, { worker, scope, rememberMs }),
     personal: createPersonal(database, isHeld, { counts, scope, ends, queues }),

@@ -52,8 +52,8 @@ export function createShop({
     const ids = user?.affiliate?.clickId || user?.affiliate?.sessionId ? user.affiliate : attribution;
     const receipt = await tracker.trackPayment(paid, ids);
     if (receipt.reason === "invalid") invalid.set(payment.paymentId, sale);
-    else if (receipt.reason && receipt.outcome !== "skipped") return 500;
-    if (!isUnlinked) sales.set(payment.paymentId, { ...sale, receiptId: receipt.id });
+    else if (tracker.stats().trouble || (receipt.reason && receipt.outcome !== "skipped")) return 500;
+    else if (!isUnlinked) sales.set(payment.paymentId, { ...sale, receiptId: receipt.id });
     return correct(payment.paymentId);
   }
 

@@ -61,8 +61,10 @@ describeWithMariaDbServer("mysqlOutbox", (database) => {
       serializable: "set session transaction isolation level serializable",
       "autocommit off": "set autocommit = 0",
       "safe updates": "set sql_safe_updates = 1",
+      "a database whose name reads like SQL": "use `is it ''ü''?`",
     }),
   )("keeps any text, and works as ever, in a session with %s", async (_, statement) => {
+    await sql("create database if not exists `is it ''ü''?`");
     const pool = database.pool();
     pool.on("connection", (connection) => void connection.query(statement));
     await using stage = await Stage.open(() => create({ pool }));
@@ -99,7 +101,6 @@ describeWithMariaDbServer("mysqlOutbox", (database) => {
     expect(await stage.outbox.add(sample("payment"), { transaction: client })).toBe("queued");
     await client.commit();
     client.release();
-
     stage.start();
     await stage.delivery.deliverNext();
     expect(await sql("show tables from `tenant``1`")).toEqual([]);
@@ -110,7 +111,6 @@ describeWithMariaDbServer("mysqlOutbox", (database) => {
     const pool = database.pool({ rowsAsArray: true, ...bigNumbers, typeCast: false });
     await using stage = await Stage.open(() => create({ pool }));
     const event = sample("payment");
-
     expect((await stage.handOver(event)).live.event).toEqual(event);
   });
 

@@ -15,13 +15,13 @@ export interface DiskClaim
 
 /** What the store does for each call alone. */
 export function createSingleCalls(database: Database, queue: Queue, counts: Counts) {
-  const { deadLetters, personal, unanswered, cancel, knownOf, releaseAll } = queue;
+  const { deadLetters, personal, unanswered, cancel, knownOf, queueAllDue } = queue;
   return {
     ...deadLetters,
     unanswered,
     cancel,
     knownOf,
-    releaseAll,
+    queueAllDue,
     page: personal.page,
     /** Resolves to how many events were removed. */
     erase: personal.remove,

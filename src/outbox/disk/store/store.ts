@@ -205,7 +205,7 @@ export function createStore(
       const outcome = await pass(async () => {
         await queue.renew();
         await owners.endKilled();
-        await queue.releaseAll();
+        await queue.queueAllDue();
         if (!isThorough) return;
         await owners.removeLocks();
         await space.forgetIds(maxBytes);
