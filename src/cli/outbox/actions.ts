@@ -159,7 +159,7 @@ export const person: Action = async (outbox, { words: [email], erase }) => {
     ]);
     return { json: { events }, lines: lines.length > 0 ? lines : [well("no event with this address")] };
   }
-  const done = well(`${countOf(erased, "event")} erased, and never sent; the ids stay known`);
+  const done = well(`${countOf(erased, "event")} erased, and sent no more; their ids stay known`);
   const left = note(`${countOf(events.length, "event")} left, as under way: try again later`);
   return { json: { erased, events }, lines: events.length > 0 ? [done, left] : [done] };
 };
