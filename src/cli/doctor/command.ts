@@ -108,9 +108,7 @@ function targetFrom(
   if (name !== undefined && !key) {
     // The word may be the key itself.
     const shown = /^[A-Z_]+$/.test(name) ? name : "that --api-key-env names";
-    throw new Error(
-      `the environment variable ${shown} is not set; no file is read, unless by node --env-file`,
-    );
+    throw new Error(`the environment variable ${shown} is not set; no file is read without node --env-file`);
   }
   try {
     const { baseUrl, clientId, apiKey } = readConfig({
@@ -131,7 +129,8 @@ function inFlags(message: string): string {
     .replace(/^affiliate: ?/, "")
     .replaceAll("`baseUrl`", "--base-url")
     .replaceAll("`clientId`", "--client-id")
-    .replaceAll("`apiKey`", "--api-key-env");
+    .replaceAll("`apiKey`", "--api-key-env")
+    .replace("`allowInsecure: true` allows it", "the doctor takes http: on this machine alone");
 }
 
 async function* examine({ target, location, ...asked }: Asked): AsyncGenerator<Finding> {
@@ -140,11 +139,7 @@ async function* examine({ target, location, ...asked }: Asked): AsyncGenerator<F
 }
 
 /** Whether it is there, of this version, and takes writes, and what waits in it. Changes nothing. */
-async function* checkOutbox(
-  location: OutboxLocation,
-  clientId: number | undefined,
-  showsLast: boolean,
-): AsyncGenerator<Finding> {
+async function* checkOutbox(location: OutboxLocation, clientId: number | undefined, showsLast: boolean) {
   try {
     const outbox = openOutboxAt(location);
     try {

@@ -101,10 +101,10 @@ function eventAsText(data: OutboxEvent["data"]): string {
 }
 
 /** Queues dead letters again. The host's own process delivers them. */
-export const retry: Action = async ({ deadLetters }, { words, all, filter }) => {
+export const retry: Action = async ({ deadLetters, name }, { words, all, filter }) => {
   const { done, notFound } = all
     ? { done: await deadLetters.retryAll(filter), notFound: [] }
-    : await applyTo(words, deadLetters.retry);
+    : await applyTo(words, deadLetters.retry, name);
   const isLeft = all && filter.reason === undefined;
   const left = isLeft ? await deadLetters.list({ ...filter, reason: "unconfirmed", limit: 1 }) : [];
   const alone = left.map(() =>
@@ -114,13 +114,13 @@ export const retry: Action = async ({ deadLetters }, { words, all, filter }) => 
   return { json: { retried: done, notFound }, lines: linesOf(done, says, notFound, alone) };
 };
 
-export const discard: Action = async ({ deadLetters }, { words, all, filter, ask }) => {
+export const discard: Action = async ({ deadLetters, name }, { words, all, filter, ask }) => {
   // Read before the question: what becomes a dead letter during it stays.
   const chosen = all ? await deadLetters.ids(filter) : words;
   const question = `Discard ${countOf(chosen.length, "dead letter")}? They cannot be brought back.`;
   if (ask && chosen.length > 0 && !(await ask(question)))
     return { json: { discarded: 0, notFound: [] }, lines: [note("nothing was discarded")] };
-  const { done, notFound: missing } = await applyTo(chosen, deadLetters.discard);
+  const { done, notFound: missing } = await applyTo(chosen, deadLetters.discard, name);
   // With --all, another process may have retried or discarded one meanwhile: no error.
   const notFound = all ? [] : missing;
   const says = `${countOf(done, "dead letter")} discarded`;
@@ -130,11 +130,13 @@ export const discard: Action = async ({ deadLetters }, { words, all, filter, ask
 /** How many dead letters one transaction of a file is about. */
 export const TOGETHER = 20;
 
-async function applyTo(words: readonly string[], apply: (id: string) => Promise<boolean>) {
+async function applyTo(words: readonly string[], apply: (id: string) => Promise<boolean>, name: string) {
+  // The driver has one connection, and a call may wait for it only so long.
+  const together = name === "disk" ? TOGETHER : 1;
   const ids = [...new Set(words)];
   const notFound: string[] = [];
-  for (let nth = 0; nth < ids.length; nth += TOGETHER) {
-    const some = ids.slice(nth, nth + TOGETHER);
+  for (let nth = 0; nth < ids.length; nth += together) {
+    const some = ids.slice(nth, nth + together);
     const done = await Promise.all(some.map(apply));
     notFound.push(...some.filter((_, at) => !done[at]));
   }
@@ -159,7 +161,7 @@ export const person: Action = async (outbox, { words: [email], erase }) => {
     ]);
     return { json: { events }, lines: lines.length > 0 ? lines : [well("no event with this address")] };
   }
-  const done = well(`${countOf(erased, "event")} erased, and never sent; the ids stay known`);
+  const done = well(`${countOf(erased, "event")} erased, and sent no more; their ids stay known`);
   const left = note(`${countOf(events.length, "event")} left, as under way: try again later`);
   return { json: { erased, events }, lines: events.length > 0 ? [done, left] : [done] };
 };

@@ -1,5 +1,6 @@
 import { LEAST_URGENT_FIRST } from "../../conversion/kinds.js";
 import { DEATH_REASONS } from "../../outbox/dead-letters.js";
+import { addressIn } from "../../shared/emails.js";
 import { errorFrom } from "../../shared/errors.js";
 import { printable, printableJson } from "../../shared/printable.js";
 import { didYouMean, readArguments, understood } from "../arguments.js";
@@ -25,8 +26,8 @@ creates or migrates no outbox.
   discard ID... | --all   removes dead letters; reported again, they are still
                           duplicates; --all asks first
   person EMAIL [--erase]  the events of a customer with this address, and their
-                          clicks; --erase removes them unsent, but not what is
-                          under way
+                          clicks; --erase removes them, so that they are sent no
+                          more, but not what is under way
   hold                    after a restore, before the hosts start: every payment
                           that waits becomes an unconfirmed dead letter, as the
                           service may have it
@@ -119,8 +120,9 @@ function read(args: string[], { env, ask }: Terminal) {
   });
   if (flags.help) return undefined;
   const variable = flags["url-env"];
-  const [where, action = "", ...words] = variable ? [valueIn(env, variable), ...positionals] : positionals;
-  if (!where) throw new Error("say where it is: a directory, or a Postgres or MySQL URL");
+  const before = variable ? [valueIn(env, variable)] : [];
+  const [where = "", action = "", ...words] = [...before, ...positionals];
+  const location = locationFrom(where, flags);
   const row = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined;
   if (!row) {
     // Does not repeat the word: if two were swapped, it is a URL, which may hold a password.
@@ -140,17 +142,14 @@ function read(args: string[], { env, ask }: Terminal) {
   if (takesIds && !all && (filter.kind || filter.reason || yes))
     throw new Error("--kind, --reason and --yes go with --all");
   const isNumber = takesIds ? all !== words.length > 0 : words.length === row.words;
-  if (!isNumber || (row.run === person && !words[0]?.includes("@")))
+  if (!isNumber || (row.run === person && !addressIn(words[0] ?? "")))
     throw new Error(`${action} takes ${row.takes}`);
   if (takesIds && !words.every((id) => /^\w+$/.test(id)))
     throw new Error("an id is what `list` prints first: 32 hex digits");
-  const location = locationFrom(where, flags);
   const limit = positiveInteger("--limit", flags.limit) ?? 100;
   const asks = row.run === discard && all && !yes;
   if (asks && (json || !ask))
-    throw new Error(
-      "discard --all removes every dead letter that is meant; with --yes it does so without asking",
-    );
+    throw new Error("discard --all removes every dead letter meant; with --yes it does so without asking");
   return { ...row, location, clientId, words, all, ask: asks ? ask : undefined, limit, filter, erase, json };
 }
 

@@ -23,11 +23,8 @@ export function openPostgres(url: string, schema = "affiliate") {
 
 /** Creates no tables. @throws OutboxError without `mysql2`. */
 export function openMysql(url: string, prefix = "affiliate_") {
-  const { createPool } = loadDriver<typeof import("mysql2/promise")>(
-    "mysql2/promise",
-    "MySQL",
-    "ERR_AFFILIATE_MYSQL_DRIVER",
-  );
+  type Driver = typeof import("mysql2/promise");
+  const { createPool } = loadDriver<Driver>("mysql2/promise", "MySQL", "ERR_AFFILIATE_MYSQL_DRIVER");
   const { hostname, searchParams } = new URL(url);
   // The driver prints what it does not understand, which may be a password's part.
   if ([...searchParams.keys()].some((name) => name !== "ssl"))
@@ -42,11 +39,7 @@ export function openMysql(url: string, prefix = "affiliate_") {
 }
 
 /** A driver that is installed for the host. @throws OutboxError if it is not. */
-function loadDriver<Driver>(
-  specifier: string,
-  database: string,
-  code: `ERR_AFFILIATE_${string}_DRIVER`,
-): Driver {
+function loadDriver<Driver>(specifier: string, database: string, code: OutboxError["code"]): Driver {
   const file = resolvePeer(specifier, peerPlaces());
   if (file !== undefined) return createRequire(file)(file);
   const [name] = specifier.split("/");

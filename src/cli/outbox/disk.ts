@@ -13,7 +13,7 @@ import { join, resolve } from "node:path";
 import { holdAll, hostRuns } from "../../outbox/dead-letters.js";
 import { openExistingFile } from "../../outbox/disk/file/file.js";
 import { createOwnerLocks } from "../../outbox/disk/file/owner-locks.js";
-import { type Database, failureOf, findEngine, problemOf } from "../../outbox/disk/file/sqlite.js";
+import { type Database, failureOf, findEngine, problemOf, whenFree } from "../../outbox/disk/file/sqlite.js";
 import { createTakeIn, SETTLE_MS, type TakeIn } from "../../outbox/disk/spool/take-in.js";
 import { type Call, callsThrough, storageOf } from "../../outbox/disk/store/calls.js";
 import { createStore, type Store } from "../../outbox/disk/store/store.js";
@@ -99,7 +99,7 @@ export function openDisk(directory: string, clientId?: number): OpenOutbox {
     },
     last: (limit) => calls.last(limit),
     // To begin a transaction is no write: SQLite allows it in a file that it can only read.
-    checkWrites: () => onceTakenIn(() => file.db.exec("delete from events where 0 = 1")),
+    checkWrites: () => onceTakenIn(() => whenFree(() => file.db.exec("delete from events where 0 = 1"))),
     async backup(target) {
       await takenIn;
       return copyInto(file.db, resolve(target));

@@ -19,6 +19,7 @@ export function locationFrom(
   where: string,
   { schema, prefix }: Pick<OutboxLocation, "schema" | "prefix">,
 ): OutboxLocation {
+  if (where === "") throw new Error("say where it is: a directory, or a Postgres or MySQL URL");
   const storage = storageOf(where);
   if (schema !== undefined && storage !== "postgres") throw new Error("--schema goes with a Postgres URL");
   if (prefix !== undefined && storage !== "mysql") throw new Error("--prefix goes with a MySQL URL");
@@ -26,9 +27,7 @@ export function locationFrom(
     throw new Error("a URL must begin with postgres:// or mysql://");
   // Otherwise an error would show the password's end, read as a host, port or database.
   if (storage !== "disk" && /^[^/]*\/\/[^/?#]*[/?#].*@/s.test(where))
-    throw new Error(
-      "in the URL's password / must be written %2F, ? %3F, # %23; and @ %40 in what follows the host",
-    );
+    throw new Error("in the URL's password / must be written %2F, ? %3F, # %23; after the host @ %40");
   if (!SCHEMA_NAME.pattern.test(schema ?? "a")) throw new Error(`--schema ${SCHEMA_NAME.error}`);
   if (!PREFIX.pattern.test(prefix ?? "a")) throw new Error(`--prefix ${PREFIX.error}`);
   return { storage, where, schema, prefix };

@@ -36,6 +36,8 @@ it.each([
   [["here", "person"], "person takes one e-mail address"],
   [["here", "person", "ada"], "person takes one e-mail address"],
   [["here", "person", "a@b", "c@d"], "person takes one e-mail address"],
+  [["here", "person", "@"], "person takes one e-mail address"],
+  [["here", "person", "a b@c"], "person takes one e-mail address"],
   [["here", "discard", ID, "--yes"], "--kind, --reason and --yes go with --all"],
   [["here", "discard", "--all"], "with --yes it does so without asking"],
   [["here", "discard", "--all", "--json"], "with --yes it does so without asking"],

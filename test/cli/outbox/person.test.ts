@@ -17,13 +17,9 @@ describe("person", () => {
     const { code, out } = await outbox([directory, "person", "ADA@shop.example"]);
     expect(code).toBe(0);
     const lines = out.split("\n");
-    expect(lines.filter((line) => /^[0-9a-f]{32}/.test(line)).sort()).toEqual(
-      [
-        `${click.id}  click  waiting`,
-        `${paid.id}  payment  waiting`,
-        `${dead.id}  registration  dead`,
-      ].sort(),
-    );
+    const listed = [`${click.id}  click  waiting`, `${paid.id}  payment  waiting`];
+    const all = [...listed, `${dead.id}  registration  dead`].sort();
+    expect(lines.filter((line) => /^[0-9a-f]{32}/.test(line)).sort()).toEqual(all);
     expect(out).toContain("A***@shop.example");
     expect(out).not.toContain("Ada@");
 
@@ -39,15 +35,14 @@ describe("person", () => {
 
     const ada = [directory, "person", "ada@shop.example"];
     expect(await jsonOf([...ada, "--erase"])).toEqual({ code: 0, json: { erased: 1, events: [] } });
+    expect((await outbox([...ada, "--erase"])).out).toMatch(/0 events erased, and sent no more; their ids/);
     expect((await outbox(ada)).out).toBe("ok      no event with this address");
     await using stage = await Stage.open(() => diskOutbox({ directory }));
     expect(await stage.outbox.add(own)).toBe("duplicate");
     await stage.holds(1);
     const disk = diskOf({}, directory);
-    const [{ days }] = disk.db
-      .prepare("select (max(at_ms) - created_at) / 86400000 as days from events")
-      .all();
-    expect(days).toBe(30);
+    const days = disk.db.prepare("select (max(at_ms) - created_at) / 86400000 as days from events");
+    expect(days.get()).toEqual({ days: 30 });
   });
 });
 

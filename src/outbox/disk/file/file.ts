@@ -28,6 +28,7 @@ interface FileOptions {
   readonly shareableFrom?: string;
   /** How long to wait while another process has the file locked. Default: see `whenFree`. */
   readonly waitMs?: number;
+  readonly isCurrent?: () => boolean;
 }
 
 export type OpenFile = ReturnType<typeof openChecked>;
@@ -37,18 +38,27 @@ export type OpenFile = ReturnType<typeof openChecked>;
  *
  * @throws OutboxError, or what SQLite and the file system throw.
  */
-export function openFile(path: string, options: FileOptions) {
-  for (let tries = 1; ; tries++) {
-    makeDirectory(dirname(path));
-    protectDirectory(path);
-    create(path);
-    protectFiles(path);
-    const file = openChecked(path, options, (db) => removeLogOfAnother(db, path));
-    if (tries === MOST_TRIES || file.isCurrent()) return file;
-    // Another one was put in its place meanwhile.
+export function openFile(path: string, options: FileOptions, tries = MOST_TRIES): OpenFile {
+  makeDirectory(dirname(path));
+  protectDirectory(path);
+  create(path);
+  protectFiles(path);
+  // Before it is opened: a file that comes to its place meanwhile must not be taken for it.
+  const isCurrent = watch(path);
+  const isGone = () => tries > 1 && !isCurrent();
+  try {
+    const file = openChecked(path, { ...options, isCurrent }, (db) => {
+      // SQLite would use, or remove, the log of the file that is there now.
+      if (isGone()) throw new Error("another file was put in its place");
+      removeLogOfAnother(db, path);
+    });
+    if (!isGone()) return file;
     file.removeLog();
     file.close();
+  } catch (error) {
+    if (!isGone()) throw error;
   }
+  return openFile(path, options, tries - 1);
 }
 
 /**
@@ -75,15 +85,14 @@ function missing(message: string): OutboxError {
 }
 
 function openChecked(path: string, options: FileOptions, check: (db: Database) => void) {
-  const { engine, maxBytes, shareableFrom = SHAREABLE_FROM, waitMs } = options;
+  const { engine, maxBytes, shareableFrom = SHAREABLE_FROM, waitMs, isCurrent = watch(path) } = options;
   // The outbox's own file may be locked at this moment, or be no database.
   const nowhere = openDatabase(engine, ":memory:");
   const { version } = nowhere.prepare("select sqlite_version() as version").get();
   nowhere.close();
   const isShareable = version.localeCompare(shareableFrom, "en", { numeric: true }) >= 0;
-  // Before it is opened: a file that comes to its place meanwhile must not be taken for it.
-  const isCurrent = watch(path);
   const db = openDatabase(engine, path);
+  const beside: { file: string; isUnchanged(): boolean }[] = [];
   try {
     if (!isShareable) db.exec("pragma locking_mode = exclusive");
     whenFree(() => {
@@ -93,6 +102,9 @@ function openChecked(path: string, options: FileOptions, check: (db: Database) =
     if (db.prepare("pragma journal_mode").get().journal_mode !== "wal") {
       throw new Error("its file system cannot keep SQLite's write-ahead log");
     }
+    const logs = BESIDE.map((suffix) => ({ file: path + suffix, isUnchanged: watch(path + suffix) }));
+    // They may be those of another file, which a process uses.
+    if (isCurrent()) beside.push(...logs);
     migrate(db, path);
   } catch (error) {
     db.close();
@@ -104,7 +116,6 @@ function openChecked(path: string, options: FileOptions, check: (db: Database) =
       { cause: error },
     );
   }
-  const beside = BESIDE.map((suffix) => ({ file: path + suffix, isUnchanged: watch(path + suffix) }));
   return {
     db,
     /** False if it was set aside, replaced or deleted. */

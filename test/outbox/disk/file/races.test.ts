@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import { setAside } from "../../../../src/outbox/disk/file/file.js";
 import { createOwnerLocks } from "../../../../src/outbox/disk/file/owner-locks.js";
 import { sample } from "../../../contract/samples.js";
-import { diskOf, engine, openDisk } from "../../../helpers/disk-store.js";
+import { type Disk, diskOf, engine, openDisk } from "../../../helpers/disk-store.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 
 /** Each is called once: before the next lock or removal, and after the next call of the file system. */
@@ -87,12 +87,17 @@ test("the disk outbox leaves the log alone of a file that another process makes 
   expect(existsSync(`${aside}-wal`)).toBe(true);
 });
 
-test("the disk outbox opens the file that is at its path when another one comes there meanwhile", async () => {
+test.each([1, 2])("the disk outbox opens a file that comes meanwhile, by %d hosts", async (hosts) => {
   const [backup, directory, payment] = [openDisk(scratchDirectory()), scratchDirectory(), sample("payment")];
   await backup.append(payment);
   backup.db.exec("pragma wal_checkpoint(truncate)");
   backup.close();
-  beforeLock.push(() => renameSync(backup.path, join(directory, "outbox.db")));
+  const others: Disk[] = [];
+  beforeLock.push(() => {
+    renameSync(backup.path, join(directory, "outbox.db"));
+    if (hosts === 2) others.push(diskOf({ owner: "other" }, directory));
+  });
   expect(await diskOf({ owner: "one" }, directory).append(payment)).toEqual(["duplicate"]);
-  expect((await diskOf({ owner: "other" }, directory).counts()).queued).toBe(1);
+  await others[0]?.append(sample("payment"));
+  expect((await diskOf({ owner: "third" }, directory).counts()).queued).toBe(hosts);
 });
