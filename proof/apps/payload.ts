@@ -25,7 +25,12 @@ module.exports = buildConfig({
   db: postgresAdapter({ pool: { connectionString: process.env.DATABASE_URL } }),
   telemetry: false,
   collections: [
-    { slug: "users", auth: true, access: anybody, fields: [] },
+    {
+      slug: "users",
+      auth: true,
+      access: anybody,
+      fields: [],
+    },
     {
       slug: "orders",
       access: anybody,
