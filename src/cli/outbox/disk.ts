@@ -19,9 +19,9 @@ import { type Call, callsThrough, storageOf } from "../../outbox/disk/store/call
 import { createStore, type Store } from "../../outbox/disk/store/store.js";
 import { REMEMBER_MS } from "../../outbox/option-types.js";
 import { eraseIn, personalDataIn } from "../../outbox/personal-data.js";
-import { inBatches } from "../../outbox/queue/batch.js";
 import { countsOf } from "../../outbox/queue/counts.js";
 import { Scope } from "../../outbox/queue/database.js";
+import { inBatches } from "../../shared/batch.js";
 import { systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { OutboxEvent } from "../../conversion/events.js";
+import { inBatches } from "../../shared/batch.js";
 import type { Clock } from "../../shared/clock.js";
 import type { Stored } from "../outbox.js";
-import { inBatches } from "./batch.js";
 
 interface AppendRequest {
   readonly event: OutboxEvent;

@@ -1,12 +1,12 @@
 import type { OutboxEvent } from "../../conversion/events.js";
+import { again, type Repeated } from "../../shared/again.js";
+import { inBatches } from "../../shared/batch.js";
 import type { Clock } from "../../shared/clock.js";
 import { setImmediate } from "../../shared/real-timers.js";
 import { holdAll, hostRuns } from "../dead-letters.js";
 import { createDurable } from "../durable.js";
 import { noTransaction, type Outbox, type Stored } from "../outbox.js";
-import { again, type Repeated } from "./again.js";
 import { createAppend } from "./append.js";
-import { inBatches } from "./batch.js";
 import { createBound } from "./bound.js";
 import { repeatWhereLost } from "./connections.js";
 import { countsOf, createCounts } from "./counts.js";

@@ -1,4 +1,4 @@
-import { setImmediate } from "../../shared/real-timers.js";
+import { setImmediate } from "./real-timers.js";
 
 /**
  * Makes one call of many: items that come while a call is under way, or in one tick, go in the
