@@ -21,6 +21,8 @@ export interface OpenOutbox
   last(limit: number): Promise<readonly LastEvent[]>;
   /** Of a directory: copies it into a new file. Resolves to the copy's bytes. */
   backup?(file: string): Promise<number>;
+  /** Of a directory: how many calls go into one transaction. */
+  readonly together?: number;
   /** Rejects if this user may not write. Changes nothing. */
   checkWrites(): Promise<void>;
   /** Of a database: which of its settings let it lose what it has committed. */
@@ -101,10 +103,10 @@ function eventAsText(data: OutboxEvent["data"]): string {
 }
 
 /** Queues dead letters again. The host's own process delivers them. */
-export const retry: Action = async ({ deadLetters, name }, { words, all, filter }) => {
+export const retry: Action = async ({ deadLetters, together }, { words, all, filter }) => {
   const { done, notFound } = all
     ? { done: await deadLetters.retryAll(filter), notFound: [] }
-    : await applyTo(words, deadLetters.retry, name);
+    : await applyTo(words, deadLetters.retry, together);
   const isLeft = all && filter.reason === undefined;
   const left = isLeft ? await deadLetters.list({ ...filter, reason: "unconfirmed", limit: 1 }) : [];
   const alone = left.map(() =>
@@ -114,25 +116,21 @@ export const retry: Action = async ({ deadLetters, name }, { words, all, filter 
   return { json: { retried: done, notFound }, lines: linesOf(done, says, notFound, alone) };
 };
 
-export const discard: Action = async ({ deadLetters, name }, { words, all, filter, ask }) => {
+export const discard: Action = async ({ deadLetters, together }, { words, all, filter, ask }) => {
   // Read before the question: what becomes a dead letter during it stays.
   const chosen = all ? await deadLetters.ids(filter) : words;
   const question = `Discard ${countOf(chosen.length, "dead letter")}? They cannot be brought back.`;
   if (ask && chosen.length > 0 && !(await ask(question)))
     return { json: { discarded: 0, notFound: [] }, lines: [note("nothing was discarded")] };
-  const { done, notFound: missing } = await applyTo(chosen, deadLetters.discard, name);
+  const { done, notFound: missing } = await applyTo(chosen, deadLetters.discard, together);
   // With --all, another process may have retried or discarded one meanwhile: no error.
   const notFound = all ? [] : missing;
   const says = `${countOf(done, "dead letter")} discarded`;
   return { json: { discarded: done, notFound }, lines: linesOf(done, says, notFound) };
 };
 
-/** How many dead letters one transaction of a file is about. */
-export const TOGETHER = 20;
-
-async function applyTo(words: readonly string[], apply: (id: string) => Promise<boolean>, name: string) {
-  // The driver has one connection, and a call may wait for it only so long.
-  const together = name === "disk" ? TOGETHER : 1;
+// One by one in a database: its pool has one connection, for which a call waits only so long.
+async function applyTo(words: readonly string[], apply: (id: string) => Promise<boolean>, together = 1) {
   const ids = [...new Set(words)];
   const notFound: string[] = [];
   for (let nth = 0; nth < ids.length; nth += together) {

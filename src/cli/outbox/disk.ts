@@ -26,10 +26,11 @@ import { systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
 import { sleep } from "../../shared/real-timers.js";
-import { type OpenOutbox, TOGETHER } from "./actions.js";
+import type { OpenOutbox } from "./actions.js";
 
 // More than a host waits between two looks.
 const PAUSE_MS = 5;
+const TOGETHER = 20;
 
 // The host's limits are unknown here, and not needed: a retried event takes its dead letter's
 // bytes. An id that is erased is kept for as long as a host's is by default.
@@ -83,6 +84,7 @@ export function openDisk(directory: string, clientId?: number): OpenOutbox {
 
   return {
     name: "disk",
+    together: TOGETHER,
     async look() {
       const { counts } = await onceTakenIn(() => store.run([{ name: "count", args: [] }]));
       const damaged = readdirSync(folder).filter((name) => /^outbox\.db\.damaged-.*Z$/.test(name));
