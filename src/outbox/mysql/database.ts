@@ -35,7 +35,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
   let home = "";
   const placed = (text: string) => text.replaceAll(`\`${prefix}`, (name) => home + name);
 
-  async function checkPacket({ rows }: Statements): Promise<void> {
+  async function examine({ rows }: Statements): Promise<void> {
     const asked = "@@max_allowed_packet as packet, concat('`', replace(database(), '`', '``'), '`.') as home";
     const [{ packet, home: found }] = await rows(`select ${asked}`);
     // `withValues` would change ' and ?, and a connection's character set other characters.
@@ -78,7 +78,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
         await on.write("start transaction");
         return restore;
       },
-      versionIn: (on) => checkPacket(on).then(() => versionIn(on, prefix)),
+      versionIn: (on) => examine(on).then(() => versionIn(on, prefix)),
       async alone(on, work) {
         const lock = `concat(left(database(), 16), ' ${prefix}')`;
         await on.rows(`select get_lock(${lock}, ${LOCK_S})`);

@@ -5,8 +5,8 @@ import type { Lane } from "../outbox.js";
 import { PRIORITIES } from "./rows.js";
 
 /*
- * A queue's rank (the column `turn`: `rank` is a word of MySQL's) says where a claim finds it: the least
- * first, and of equals the one that is due first. So a claim reads one range of one index.
+ * A queue's rank says where a claim finds the queue: the least first, and of equals the one that is
+ * due first. So a claim reads one range of one index. The column is `turn`: MySQL reserves `rank`.
  *
  * | rank | the queue's head |
  * | --- | --- |
